@@ -1,4 +1,4 @@
-//! A directory where a harness keeps its sessions: a row of an adapter's table, resolved for a system and its environment variables.
+//! A directory or a file where a harness keeps its sessions: a row of an adapter's table, resolved for a system and its environment variables.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,16 @@ pub enum Base {
 pub struct HomeDirectory {
     base: Base,
     path: &'static str,
-    variable: Option<(&'static str, &'static str)>,
+    variable: Option<Variable>,
+}
+
+/// What an environment variable does to a row.
+#[derive(Debug, Clone, Copy)]
+enum Variable {
+    /// If it is set, the directory is this path in the directory that it names.
+    Replaces(&'static str, &'static str),
+    /// The row counts only if it is set: it names a file, which may be relative to the directory.
+    NamesFile(&'static str),
 }
 
 impl HomeDirectory {
@@ -66,19 +75,38 @@ impl HomeDirectory {
     #[must_use]
     pub const fn unless_set(self, variable: &'static str, path: &'static str) -> HomeDirectory {
         HomeDirectory {
-            variable: Some((variable, path)),
+            variable: Some(Variable::Replaces(variable, path)),
             ..self
         }
     }
 
-    /// The directory; `None` if there is none on this system.
-    pub(crate) fn resolve(&self, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
-        if let Some((variable, path)) = self.variable
-            && let Some(directory) = surroundings.directory(variable)
-        {
-            return Some(below(&directory, path));
+    /// The row is not the directory, but the file that this environment variable names, if it is set: an absolute path, or one in the directory.
+    /// A database in memory (`:memory:`) is no file.
+    #[must_use]
+    pub const fn file_of(self, variable: &'static str) -> HomeDirectory {
+        HomeDirectory {
+            variable: Some(Variable::NamesFile(variable)),
+            ..self
         }
-        Some(below(&surroundings.base(self.base)?, self.path))
+    }
+
+    /// The directory or file; `None` if there is none on this system.
+    pub(crate) fn resolve(&self, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
+        let directory = || Some(below(&surroundings.base(self.base)?, self.path));
+        match self.variable {
+            Some(Variable::Replaces(variable, path)) => surroundings
+                .directory(variable)
+                .map_or_else(directory, |directory| Some(below(&directory, path))),
+            Some(Variable::NamesFile(variable)) => {
+                let file = surroundings.directory(variable)?;
+                match file.is_absolute() {
+                    true => Some(file),
+                    false if file.as_os_str() == ":memory:" => None,
+                    false => Some(directory()?.join(file)),
+                }
+            }
+            None => directory(),
+        }
     }
 }
 

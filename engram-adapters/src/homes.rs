@@ -132,6 +132,25 @@ mod tests {
     }
 
     #[test]
+    fn a_database_that_a_variable_names_is_searched_beside_the_home() {
+        let database = |value| {
+            let found = found(System::Linux, &[("HOME", "/h"), ("OPENCODE_DB", value)]);
+            assert!(found.contains(&"opencode /h/.local/share/opencode".to_owned()));
+            found
+                .into_iter()
+                .filter(|home| home.starts_with("opencode ") && home.ends_with(".db"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(database("/mnt/work.db"), ["opencode /mnt/work.db"]);
+        assert_eq!(
+            database("work.db"),
+            ["opencode /h/.local/share/opencode/work.db"]
+        );
+        assert_eq!(database(":memory:"), [""; 0]);
+        assert_eq!(database(""), [""; 0]);
+    }
+
+    #[test]
     fn mac_and_windows_keep_editors_elsewhere() {
         let mac = found(System::MacOs, &[("HOME", "/h")]);
         assert!(

@@ -13,6 +13,7 @@ use crate::home_directory::HomeDirectory;
 use crate::open::store::Opener;
 use crate::session_file::SessionFile;
 use crate::session_form::SessionForm;
+use crate::sessions::PromptHistory;
 use crate::shared::tool_table::ToolTable;
 
 /// Reads what the files around a session file say about it. Gets the file's path, its head, and what the head says.
@@ -36,6 +37,7 @@ pub struct Registration {
     side_info: SideInfoFn,
     opener: &'static Opener,
     homes: &'static [HomeDirectory],
+    history: Option<&'static PromptHistory>,
     files: &'static [SessionFile],
     forms: &'static [SessionForm],
     project_files: &'static [&'static str],
@@ -64,6 +66,7 @@ impl Registration {
             side_info: |_, _, _| SideInfo::default(),
             opener: &Opener::NOTHING,
             homes: &[],
+            history: None,
             files: &[],
             forms: &[],
             project_files: &[],
@@ -94,6 +97,15 @@ impl Registration {
     #[must_use]
     pub const fn with_homes(self, homes: &'static [HomeDirectory]) -> Registration {
         Registration { homes, ..self }
+    }
+
+    /// Adds the file in which the harness keeps what was typed, longer than its sessions.
+    #[must_use]
+    pub const fn with_prompt_history(self, history: &'static PromptHistory) -> Registration {
+        Registration {
+            history: Some(history),
+            ..self
+        }
     }
 
     /// Adds the files in which the harness keeps its sessions. Such a file that no adapter recognises is reported when a directory is
@@ -186,6 +198,11 @@ impl Registration {
     /// The directories where the harness keeps its sessions.
     pub fn homes(&self) -> &'static [HomeDirectory] {
         self.homes
+    }
+
+    /// The file in which the harness keeps what was typed.
+    pub fn prompt_history(&self) -> Option<&'static PromptHistory> {
+        self.history
     }
 
     /// The files in which the harness keeps its sessions.

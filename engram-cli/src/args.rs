@@ -69,7 +69,8 @@ pub enum Command {
     ///
     /// Prints when each session was last active, its harness, project, size and title, else its first prompt; the newest first. Reads logs,
     /// stores and tapes. Sessions whose tapes are up to date are listed from the index of the tapes, without reading their logs. `old`: the
-    /// log has changed since; `none`: there is no tape; `log gone`: only the tape is left.
+    /// log has changed since; `none`: there is no tape; `log gone`: only the tape is left; `lost`: only the prompts are left, in the
+    /// history of Claude Code or Codex.
     List(List),
     /// List the files that agents changed
     ///
@@ -79,9 +80,9 @@ pub enum Command {
     /// Count sessions, prompts, tool calls, edited files and tokens
     ///
     /// Reads logs, stores and tapes. A directory that contains tapes is read as tapes, any other directory is searched for sessions.
-    /// A session counts once: of several inputs with its id, those are left out whose prompts another one has, with no fewer calls
-    /// (`--every-form` counts all). Events that repeat another session's history are not counted, and in a directory of tapes not the older
-    /// tapes of a session. Token counts mean the same for all harnesses and can be added.
+    /// A session counts once: of several inputs with its id, those are left out whose prompts another one has, with no fewer calls, and in
+    /// the same form with the same responses (`--every-form` counts all). Events that repeat another session's history are not counted, and
+    /// in a directory of tapes not the older tapes of a session. Token counts mean the same for all harnesses and can be added.
     Stats(Stats),
     /// Show a session as a person reads it
     ///
@@ -104,6 +105,14 @@ pub enum Command {
     Grep(crate::index::args::Grep),
     /// Ask the index in SQL
     Query(crate::index::args::Query),
+    /// Serve these answers to agents, as tools of the Model Context Protocol over standard input and output
+    ///
+    /// The tools are `explain`, `blame`, `grep`, `show`, `query`, `list`, `files` and `stats`. They only read, their answers are bounded, and keys
+    /// and tokens in them are replaced. For example, `claude mcp add engram -- engram mcp`.
+    #[cfg(feature = "mcp")]
+    Mcp,
+    /// Teach agents to ask: write a skill for Claude Code, Codex, OpenCode and Gemini CLI
+    Skill(crate::skill::Skill),
     /// Write tapes in the forms that other programs read
     Export(crate::export::Export),
     /// List what can be converted alone, for work on many machines
@@ -113,8 +122,9 @@ pub enum Command {
     Units(crate::units::UnitsArgs),
     /// Check that tapes follow the format, and that a directory is as its index says
     ///
-    /// Each line of a tape is checked against every rule of the format. For a directory that `ingest --out` wrote, the hashes of the tapes are
-    /// compared with its index: what is missing, changed or foreign is named.
+    /// Each line of a tape is checked against every rule of the format. In a directory, a response, call or prompt that tapes of two sessions
+    /// have must be marked as `replay` on one of them. For a directory that `ingest --out` wrote, the hashes of the tapes are compared with its
+    /// index: what is missing, changed or foreign is named.
     Check(Check),
     /// Check that a conversion lost nothing
     ///

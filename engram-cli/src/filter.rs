@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use engram_adapters::Registry;
+use engram_core::file_path::comparable;
 use engram_core::overview::Overview;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -99,17 +100,18 @@ fn is_harness(harness: &str, wanted: &str) -> bool {
 
 /// True if a session's directory is the wanted one, is below it, or has its name. A log may be from another system.
 fn is_in(directory: &str, wanted: &str) -> bool {
-    let plain = |path: &str| path.replace('\\', "/").trim_end_matches('/').to_owned();
-    let directory = plain(directory);
+    let directory = comparable(directory);
     let name = directory.rsplit('/').next().unwrap_or_default();
-    if name == wanted {
+    let is_windows = directory.get(1..2) == Some(":") || directory.starts_with("//");
+    if name == wanted || (is_windows && name == wanted.to_lowercase()) {
         return true;
     }
     let absolute = std::path::absolute(Path::new(wanted))
-        .map(|path| plain(&path.to_string_lossy()))
+        .map(|path| path.to_string_lossy().into_owned())
         .unwrap_or_default();
-    [plain(wanted), absolute].iter().any(|wanted| {
-        let below = directory.strip_prefix(wanted.as_str());
+    [wanted, &absolute].iter().any(|wanted| {
+        let wanted = comparable(wanted);
+        let below = directory.strip_prefix(wanted.trim_end_matches('/'));
         wanted.contains('/') && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     })
 }
@@ -253,6 +255,8 @@ mod tests {
                 && wants("/home/dev/proj", "proj")
         );
         assert!(wants("C:\\dev\\proj", "proj") && wants("C:\\dev\\proj", "C:\\dev"));
+        assert!(wants("c:\\Dev\\Proj", "C:/dev") && wants("c:\\Dev\\Proj", "Proj"));
+        assert!(!wants("/home/dev/Proj", "proj") && !wants("D:\\dev\\proj", "C:\\dev"));
         assert!(
             !wants("/home/dev/project", "/home/dev/proj")
                 && !wants("/home/dev/proj/sub", "proj")

@@ -46,6 +46,8 @@ mod interrupt;
 mod kept;
 mod list;
 mod man;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod message;
 mod once;
 mod output;
@@ -62,6 +64,7 @@ mod reference;
 mod report;
 mod show;
 mod size;
+mod skill;
 mod stats;
 mod summary;
 mod table;
@@ -117,6 +120,9 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         Command::Blame(args) => index::blame(args, &report),
         Command::Grep(args) => index::grep(args, &report),
         Command::Query(args) => index::query(args, &report),
+        #[cfg(feature = "mcp")]
+        Command::Mcp => mcp::run(&report),
+        Command::Skill(args) => skill::run(args, &report),
         #[cfg(feature = "record")]
         Command::Schema(args) if args.profile => print(&engram_profiles::schema::json_schema()),
         Command::Schema(_) => print(&json_schema()),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, IsTerminal, Write, stderr, stdout};
 
 use engram_adapters::Registry;
-use engram_adapters::sessions::SessionOptions;
+use engram_adapters::sessions::{SessionOptions, lost_sessions};
 use engram_core::error::AdapterError;
 use engram_core::overview::{Overview, OverviewSink};
 use engram_core::redact::redacted;
@@ -16,7 +16,7 @@ use crate::exit::{Exit, Tally};
 use crate::homes::in_short;
 use crate::inputs::is_no_session;
 use crate::pool::in_order;
-use crate::reading::{self, Item, Request, Sent, TapeState, TapesCount};
+use crate::reading::{self, Item, Reading, Request, Sent, TapeState, TapesCount};
 use crate::report::Reporter;
 use crate::summary::count;
 use crate::table::{self, Align, Column, Fit, Look, Screen, number, short_number, text};
@@ -79,12 +79,14 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     if let Err(error) = done {
         return Ok(report.failure(&error));
     }
-    if tally.is_empty() {
+    let lost = lost_rows(&rows, &reading, registry);
+    if tally.is_empty() && lost.is_empty() {
         return Ok(report.no_session(&reading.paths));
     }
-    if !tally.has_success() {
+    if !tally.has_success() && lost.is_empty() {
         return Ok(tally.exit());
     }
+    rows.extend(lost);
     let all = rows.len();
     let (rows, agents) = settled(rows, args);
     print(&rows, args, &mut stdout().lock())?;
@@ -121,6 +123,33 @@ fn row(
         sub_agents: 0,
         overview,
     }))
+}
+
+/// Sessions of which only the harness's history of prompts is left. One whose log cannot be read is not lost: the name of the log has its id.
+fn lost_rows(rows: &[Row], reading: &Reading, registry: &Registry) -> Vec<Row> {
+    let read: HashSet<&str> = rows
+        .iter()
+        .flat_map(|row| [&row.overview.session_id, &row.overview.parent_session_id])
+        .filter_map(Option::as_deref)
+        .collect();
+    let logs: Vec<String> = reading
+        .items
+        .iter()
+        .map(|item| match item {
+            Ok(item) => item.path().to_string_lossy().into_owned(),
+            Err(error) => error.path.clone().unwrap_or_default(),
+        })
+        .collect();
+    let is_known = |id: &str| read.contains(id) || logs.iter().any(|path| path.contains(id));
+    lost_sessions(registry, &reading.paths, is_known)
+        .into_iter()
+        .map(|lost| Row {
+            path: lost.path.to_string_lossy().into_owned(),
+            tape: TapeState::Lost,
+            sub_agents: 0,
+            overview: lost.overview,
+        })
+        .collect()
 }
 
 /// The rows that are wanted, the newest first, with the numbers of their sub-agents; and how many sub-agents the filter wants in all.
@@ -196,7 +225,12 @@ fn footer(rows: &[Row], agents: u64, limit: usize) -> String {
         .count() as u64;
     let mut parts = vec![count(sessions, "session")];
     parts.extend((agents > 0).then(|| count(agents, "sub-agent")));
+    let lost = rows
+        .iter()
+        .filter(|row| row.tape == TapeState::Lost)
+        .count() as u64;
     parts.extend((gone > 0).then(|| format!("{gone} whose log is gone")));
+    parts.extend((lost > 0).then(|| format!("{lost} of which only the prompts are left")));
     let more = rows.len().saturating_sub(limit);
     parts.extend((more > 0).then(|| format!("{more} more with `--limit 0`")));
     parts.join(", ")
@@ -327,6 +361,7 @@ fn cells(row: &Row, ids: &HashMap<String, String>, now: Timestamp) -> Vec<String
         TapeState::Old => "old",
         TapeState::None => "none",
         TapeState::LogGone => "log gone",
+        TapeState::Lost => "lost",
     };
     vec![
         session_id

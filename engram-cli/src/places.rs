@@ -15,6 +15,14 @@ pub fn data_dir() -> Option<PathBuf> {
     data_dir_of(env::consts::OS, &|name| env::var_os(name))
 }
 
+/// The home directory, by the variable that the platform has for it.
+pub fn home() -> Option<PathBuf> {
+    let variable = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    env::var_os(variable)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+}
+
 /// The directory of tapes: `$ENGRAM_TAPES`, else `engram/tapes` in the data directory.
 pub fn tapes_dir() -> Option<PathBuf> {
     place(TAPES, "tapes")

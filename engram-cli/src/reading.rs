@@ -33,6 +33,8 @@ pub enum TapeState {
     LogGone,
     /// It is a tape itself.
     Itself,
+    /// It has neither a tape nor a log: only what was typed in it is left.
+    Lost,
 }
 
 /// Something to read.

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, Read, stdin};
 use std::path::{Path, PathBuf};
 
 use engram_adapters::open;
+use engram_core::bounds::BoundedLines;
 use engram_core::error::{AdapterError, ErrorCode};
 use walkdir::WalkDir;
 
@@ -73,7 +74,7 @@ fn has_tape_name(path: &Path) -> bool {
     TAPE_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Opens a tape; `-` is standard input.
+/// Opens a tape; `-` is standard input. A line, a file or a compressed file over its limit ([`engram_core::bounds`]) is an error while it is read.
 ///
 /// # Errors
 /// As the file system reports them.
@@ -83,7 +84,21 @@ pub fn open_tape(path: &Path) -> io::Result<BufReader<impl Read>> {
     } else {
         Box::new(open::file(path)?)
     };
-    Ok(BufReader::with_capacity(256 << 10, open::content(reader)?))
+    bounded(reader)
+}
+
+/// As [`open_tape`], for a tape that was found: only a regular file, and not through a link.
+///
+/// # Errors
+/// As [`open_tape`].
+pub fn open_found_tape(path: &Path) -> io::Result<BufReader<impl Read>> {
+    bounded(open::regular(path)?)
+}
+
+/// The text of a tape, with the bounds of what is read of tapes.
+fn bounded<R: Read>(reader: R) -> io::Result<BufReader<BoundedLines<impl Read>>> {
+    let text = BoundedLines::new(open::content(reader)?);
+    Ok(BufReader::with_capacity(256 << 10, text))
 }
 
 /// True if the bytes that come next are those of a tape, or of something that was one: the rest of the first line does not count.

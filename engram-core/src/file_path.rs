@@ -30,16 +30,53 @@ pub fn full_path<'p>(directory: &str, path: &'p str) -> Cow<'p, str> {
 
 /// True for a path from a root or a drive.
 fn is_absolute(path: &str) -> bool {
-    let has_drive = || {
-        path.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
-            && path.as_bytes().get(1) == Some(&b':')
-    };
-    path.starts_with(['/', '\\']) || has_drive()
+    path.starts_with(['/', '\\']) || has_drive(path)
+}
+
+/// True for a path of Windows that begins with a drive: `C:`.
+fn has_drive(path: &str) -> bool {
+    path.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
+        && path.as_bytes().get(1) == Some(&b':')
+}
+
+/// What all spellings of a path have in common, to compare two of them. A path of Windows, with its drive or its server, is the same in any
+/// case and with either slash: an editor writes `c:\\dev` where a shell writes `C:\\dev`. Other paths are as they are. A slash at the end does
+/// not count.
+///
+/// ```
+/// use engram_core::file_path::comparable;
+///
+/// assert_eq!(comparable("C:\\Dev\\Proj"), comparable("c:/dev/proj/"));
+/// assert_ne!(comparable("/home/Dev"), comparable("/home/dev"));
+/// ```
+pub fn comparable(path: &str) -> Cow<'_, str> {
+    if has_drive(path) || path.starts_with("\\\\") {
+        let path = path.replace('\\', "/").to_lowercase();
+        return Cow::Owned(path.trim_end_matches('/').to_owned());
+    }
+    let trimmed = path.trim_end_matches('/');
+    Cow::Borrowed(if trimmed.is_empty() { path } else { trimmed })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spellings_of_one_path_are_compared_as_equal() {
+        for (one, other) in [
+            ("C:\\Users\\dev", "c:\\users\\dev\\"),
+            ("C:/Users/dev", "c:\\Users\\dev"),
+            ("\\\\Server\\share", "\\\\server/SHARE"),
+            ("/p/", "/p"),
+            ("/", "/"),
+        ] {
+            assert_eq!(comparable(one), comparable(other), "{one} {other}");
+        }
+        for (one, other) in [("/p", "/P"), ("C:\\p", "D:\\p"), ("a\\b", "a/b"), ("", "/")] {
+            assert_ne!(comparable(one), comparable(other), "{one} {other}");
+        }
+    }
 
     #[test]
     fn paths_are_full_where_the_directory_is_stated() {

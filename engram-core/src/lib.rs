@@ -30,6 +30,7 @@
 pub mod adapter;
 pub mod anchor;
 pub mod audit;
+pub mod bounds;
 pub mod check;
 mod conversion;
 pub mod coverage;

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Component, Path};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -31,14 +32,37 @@ pub fn read_left(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     take(open_left(path)?, most)
 }
 
+/// The bytes of a file below a directory in which an agent may have changed everything: no link is followed on any part of the way.
+///
+/// # Errors
+/// As [`read_left`]; `NotADirectory` if a part of the way is none.
+pub fn read_below(root: &Path, below: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let parts = below.components().map(|part| match part {
+        Component::Normal(name) => Ok(name),
+        _ => Err(no_file()),
+    });
+    let parts = parts.collect::<io::Result<Vec<_>>>()?;
+    let (name, above) = parts.split_last().ok_or_else(no_file)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut directory = rustix::fs::open(root, flags, Mode::empty())?;
+    for part in above {
+        directory = rustix::fs::openat(&directory, *part, flags, Mode::empty())?;
+    }
+    take(open_file(directory.as_fd(), Path::new(name))?, most)
+}
+
 /// Opens a file that an agent may have left.
 ///
 /// # Errors
 /// As [`read_left`].
 pub fn open_left(path: &Path) -> io::Result<File> {
+    open_file(rustix::fs::CWD, path)
+}
+
+fn open_file(directory: BorrowedFd<'_>, path: &Path) -> io::Result<File> {
     // A pipe without a writer is not waited for.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+    let file = match rustix::fs::openat(directory, path, flags, Mode::empty()) {
         Ok(file) => File::from(file),
         Err(rustix::io::Errno::LOOP) => return Err(no_file()),
         Err(error) => return Err(error.into()),
@@ -92,6 +116,14 @@ mod tests {
             read(Path::new("/dev/zero"), 1000).unwrap_err().kind(),
             io::ErrorKind::FileTooLarge
         );
+        std::fs::create_dir(place("d")).unwrap();
+        std::fs::write(place("d/file"), "12345").unwrap();
+        symlink(place("d"), place("way")).unwrap();
+        let below = |name: &str| read_below(directory.path(), Path::new(name), 5);
+        assert_eq!(below("d/file").unwrap(), b"12345");
+        for name in ["way/file", "link", "d/../file", "/etc/passwd", "", "d"] {
+            assert!(below(name).is_err(), "{name}");
+        }
         rustix::fs::mkfifoat(rustix::fs::CWD, place("pipe"), Mode::RWXU).unwrap();
         for name in ["link", "pipe", "."] {
             assert_eq!(

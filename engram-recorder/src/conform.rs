@@ -1,10 +1,8 @@
 //! Whether a profile is sound, and whether it is for the program that is installed: the checks P1 to P3. They fail closed: a check that
 //! cannot begin is blocked, and one with nothing to look at is skipped with its reason.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::io;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
 use engram_profiles::profile::{AdapterMode, Expected, Profile};
@@ -12,10 +10,8 @@ use engram_profiles::receipt::Verdict;
 use engram_profiles::{ProfileHash, registry};
 use serde::Serialize;
 
-use crate::bounded;
-use crate::inside;
-use crate::process::{End, Running};
-use crate::will::WorkFolder;
+use crate::probe;
+use crate::process::End;
 
 /// The longest time that a program may take to say its version or its flags.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -84,7 +80,8 @@ impl Outcome {
 
 /// Checks a profile; with a program also that the program is one that the profile is for.
 ///
-/// `expected` is the hash that the profile must have. Without it, a profile with the id of a shipped one must be the shipped one.
+/// `expected` is the hash that the profile must have. Without it, a profile with the id of a shipped one must be the shipped one. The program is
+/// asked in private mounts, where they can be had.
 pub fn check(bytes: &[u8], expected: Option<&ProfileHash>, exe: Option<&Path>) -> Vec<Outcome> {
     let (profile, first) = canonical(bytes, expected);
     let Some(profile) = profile.filter(|_| first.verdict == Verdict::Passed) else {
@@ -216,51 +213,35 @@ fn names(help: &str, flag: &str) -> bool {
     })
 }
 
-/// What a program prints, and what it prints as errors: some have their help there. It sees the caller's search path, an empty home, and
-/// nothing else.
+/// What a program prints, and what it prints as errors: some have their help there.
 fn printed(exe: &Path, args: &[String]) -> Result<String, String> {
-    let work = WorkFolder::make("engram-probe-", None).map_err(|error| error.what)?;
-    // A directory of its own: whatever works in it is ended.
-    let home = work.path().join("home");
-    fs::create_dir(&home).map_err(|error| error.to_string())?;
-    let exe = std::path::absolute(exe).map_err(|error| error.to_string())?;
-    let (out, err) = (work.path().join("out"), work.path().join("err"));
-    let failed = |error: std::io::Error| format!("{}: {error}", exe.display());
-    let argv: Vec<String> = [exe.to_string_lossy().into_owned()]
-        .into_iter()
-        .chain(args.iter().cloned())
-        .collect();
-    let env = BTreeMap::from([
-        ("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()),
-        ("HOME".to_owned(), home.to_string_lossy().into_owned()),
-    ]);
-    let stdout = Stdio::from(File::create(&out).map_err(failed)?);
-    let mut running = Running::start(&argv, &home, &env, stdout, &err).map_err(failed)?;
-    drop(running.words());
-    let is_flood = || out.metadata().is_ok_and(|meta| meta.len() > MAX_PRINTED);
-    let end = running.wait(PATIENCE, &out, is_flood).map_err(failed);
-    inside::end_left(&home);
-    match end? {
+    let asked = probe::ask(exe, args, PATIENCE)?;
+    let words = format!("`{} {}`", exe.display(), args.join(" "));
+    let texts = ["out", "err"].map(|name| asked.read(name, MAX_PRINTED));
+    let is_flood = |text: &io::Result<Vec<u8>>| {
+        text.as_ref()
+            .is_err_and(|error| error.kind() == io::ErrorKind::FileTooLarge)
+    };
+    if texts.iter().any(is_flood) {
+        return Err(format!("{words} printed more than {MAX_PRINTED} bytes"));
+    }
+    match asked.end {
         End::Exit(0) => {
-            let [out, err] = [&out, &err].map(|path| bounded::read_left(path, MAX_PRINTED));
-            let bytes = [out.map_err(failed)?, err.map_err(failed)?].concat();
+            let bytes = texts.into_iter().collect::<io::Result<Vec<_>>>();
+            let bytes = bytes.map_err(|error| format!("{words}: {error}"))?.concat();
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         }
-        End::Killed | End::Flood => Err(format!(
-            "`{}` printed more than {MAX_PRINTED} bytes",
-            argv.join(" ")
-        )),
         End::Timeout => Err(format!(
-            "`{}` took longer than {} seconds",
-            argv.join(" "),
+            "{words} took longer than {} seconds",
             PATIENCE.as_secs()
         )),
-        end => Err(format!("`{}` ended with {end:?}", argv.join(" "))),
+        end => Err(format!("{words} ended with {end:?}")),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ mod command_line;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::client::{self, Led};
 use crate::error::{Fault, RecorderError};
 use crate::harness::{self, FAKE_KEY, Harness, Setting};
-use crate::isolation::Places;
+use crate::isolation::{self, Places};
 use crate::process::{End, Invocation, Running};
 use crate::sandbox::write;
 use crate::scenario::{Run, Scenario};
@@ -96,6 +96,7 @@ pub const PRINTED: &str = "printed";
 /// # Errors
 /// If the plan cannot be read, or the harness cannot be run.
 pub fn run_file(path: &Path) -> Result<(), RecorderError> {
+    isolation::hide();
     let text = fs::read_to_string(path).map_err(|error| RecorderError::io(path, &error))?;
     let plan: Plan = serde_json::from_str(&text)
         .map_err(|error| RecorderError::new(Fault::BadScenario, error))?;
@@ -221,11 +222,16 @@ impl Session<'_> {
         let text = self.help_of(None)?;
         let node = text.contains("Error: ") && !text.to_lowercase().contains("usage");
         if node || text.trim().is_empty() {
-            let first = text
-                .lines()
+            // A program that fails may show the line of its source that throws, too.
+            let errors = || {
+                text.lines()
+                    .map(str::trim)
+                    .filter(|line| line.contains("Error"))
+            };
+            let first = errors()
                 .find(|line| line.contains("Error: "))
-                .unwrap_or("it printed nothing")
-                .trim();
+                .or(errors().next_back())
+                .unwrap_or("it printed nothing");
             return Err(RecorderError::new(
                 Fault::Misconfigured,
                 format!("--help: {first}"),
@@ -320,7 +326,7 @@ impl Session<'_> {
     }
 
     fn run(&self, at: usize, run: &Run) -> Result<Ran, RecorderError> {
-        if !run.only.is_empty() && !run.only.contains(&self.plan.harness) {
+        if !run.is_for(&self.plan.harness) {
             return Ok(skipped(format!("not for {}", self.plan.harness)));
         }
         if !run.keys.is_empty() {
@@ -362,8 +368,11 @@ impl Session<'_> {
             let end = crate::dialog::hold(running, run, project, self.stage, &out, limit);
             Some(end.map_err(io)?)
         } else {
-            if run.command.is_empty() || !run.prompt.is_empty() {
-                self.stage.enter(&self.harness.prompt(run));
+            let prompt = self.harness.prompt(run);
+            if !prompt.is_empty() {
+                self.stage.enter(&prompt);
+            } else if !run.stdin.is_empty() {
+                self.stage.enter(&run.stdin);
             }
             let mut running = start(Stdio::from(File::create(&out).map_err(io)?))?;
             running.words().say(stdin);
@@ -402,7 +411,6 @@ impl Session<'_> {
     }
 
     /// A run in a terminal.
-    #[cfg(feature = "pty")]
     fn terminal(&self, at: usize, run: &Run) -> Result<Ran, RecorderError> {
         let argv = match self.terminal_line(run, &self.values(run)?) {
             Ok(argv) => argv,
@@ -438,14 +446,6 @@ impl Session<'_> {
             session,
             ..Ran::default()
         })
-    }
-
-    /// This build has no terminal.
-    #[cfg(not(feature = "pty"))]
-    fn terminal(&self, _at: usize, _run: &Run) -> Result<Ran, RecorderError> {
-        Ok(skipped(
-            "it needs a terminal: build with the feature `pty`".to_owned(),
-        ))
     }
 
     /// Waits for what a command has left behind.
@@ -567,18 +567,4 @@ fn left(home: &Path) -> Vec<(Pid, String)> {
         }
     }
     found
-}
-
-/// The version that a harness says it has, for a message.
-pub fn version_of(exe: &[String]) -> Option<String> {
-    let (program, arguments) = exe.split_first()?;
-    let output = Command::new(program)
-        .args(arguments)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
-    String::from_utf8(output.stdout)
-        .ok()
-        .map(|text| text.trim().to_owned())
 }

@@ -1,6 +1,6 @@
 //! Private mounts, processes and network for one recording: every run has the same paths, and no byte can leave.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::lchown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::process::{End, end_of};
 use crate::will::Will;
 
 /// The home in every recording.
@@ -29,12 +30,14 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The user inside, and outside too if the caller is root: some harnesses refuse to work for root.
 pub const USER: u32 = 1000;
 
-/// Makes the mounts, gives up all rights and becomes the recorder. Arguments: work folder, harness, directory of node, recorder, the
+/// Makes the mounts, gives up all rights and becomes the recorder. What was mounted before is only read; a mount that
+/// cannot be made so, other than `/`, belongs to the system. Arguments: work folder, harness, directory of node, recorder, the
 /// caller's home, and the rest of the command line.
 const SCRIPT: &str = "\
-set -e
+set -ef
 ip link set lo up
 root=$1/root
+places=$(cut -d ' ' -f 5 /proc/self/mountinfo)
 mount -t tmpfs none $root
 mkdir $root/dev $root/work $root/harness $root/node
 touch $root/recorder
@@ -44,11 +47,18 @@ mount --bind $2 $root/harness
 mount --bind $3 $root/node
 mount --bind $4 $root/recorder
 mount --bind $1/passwd /etc/passwd
+for place in harness node recorder; do mount -o remount,bind,ro $root/$place; done
+mount -o remount,bind,ro /
+for place in $places; do
+    case $place in /|/dev*|/proc*) ;; *) mount -o remount,bind,ro \"$place\" 2>&1 || : ;; esac
+done
 caller=$5
 shift 5
 mount --rbind $root /home
-mount -t tmpfs -o mode=1777 none /tmp
-case $caller in /home*|/|'') ;; *) mount -t tmpfs none $caller ;; esac
+case $caller in /home*|/|'') ;; *) mount -t tmpfs none \"$caller\" ;; esac
+for private in /tmp /var/tmp /dev/shm /run; do
+    [ ! -d $private ] || mount -t tmpfs -o mode=1777 none $private
+done
 mount -t proc proc /proc
 cd /home/dev/proj
 exec setpriv --ambient-caps -all --inh-caps -all --bounding-set -all \"$@\"
@@ -108,34 +118,60 @@ impl Places {
     }
 }
 
-/// The command that runs the recorder inside.
-pub fn command(work: &Path, harness: &Path, node: &Path, inside: &[OsString]) -> Command {
+/// The command that makes the recorder go on inside, with the plan in the work folder.
+pub fn recorder(work: &Path, harness: &Path, node: &Path, inside: &[OsString]) -> Command {
+    let plan = Path::new(WORK).join("plan.json").into_os_string();
+    let (recorder, arguments) = inside
+        .split_first()
+        .map_or_else(Default::default, |(first, rest)| {
+            (first.clone(), rest.to_vec())
+        });
+    let arguments: Vec<OsString> = arguments.into_iter().chain([plan]).collect();
+    command(work, harness, node, &recorder, &arguments)
+}
+
+/// The command that runs a program inside.
+pub fn command(
+    work: &Path,
+    harness: &Path,
+    node: &Path,
+    program: &OsStr,
+    arguments: &[OsString],
+) -> Command {
     let mut words: Vec<OsString> = user_words();
     words.extend(unshare_words());
     words.extend(["sh", "-c", SCRIPT, "sh"].map(OsString::from));
     words.extend([work, harness, node].map(|path| path.as_os_str().to_owned()));
-    let (recorder, arguments) = inside
-        .split_first()
-        .map_or((OsString::new(), &[][..]), |(recorder, rest)| {
-            (recorder.clone(), rest)
-        });
     words.extend([
-        recorder,
+        program.to_owned(),
         std::env::var_os("HOME").unwrap_or_default(),
         OsString::from(RECORDER),
     ]);
     words.extend(arguments.iter().cloned());
-    words.push(Path::new(WORK).join("plan.json").into_os_string());
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]);
+    // What runs inside could be read there, and the caller's environment may have keys.
+    command
+        .args(&words[1..])
+        .env_clear()
+        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
     command
 }
 
-/// Carries out such a command in at most this time, and returns what it said as errors. Its processes end with it.
+/// Hides the memory and the environment of this process from programs of the same user: beside it works an agent.
+pub fn hide() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // Linux before 2.4 has no such setting, and no private mounts.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+}
+
+/// Carries out such a command in at most this time, and returns how it ended and what it said as errors. Its processes end with it.
 ///
 /// # Errors
 /// If it cannot be started or waited for.
-pub fn carry_out(mut command: Command, limit: Duration) -> Result<String, String> {
+pub fn carry_out(mut command: Command, limit: Duration) -> Result<(End, String), String> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -146,20 +182,20 @@ pub fn carry_out(mut command: Command, limit: Duration) -> Result<String, String
     let mut child = command.spawn().map_err(failed)?;
     let _ = will.names(child.id());
     let begun = Instant::now();
-    loop {
+    let end = loop {
         match child.try_wait() {
-            Ok(Some(_)) => break,
+            Ok(Some(status)) => break end_of(status),
             Ok(None) if begun.elapsed() < limit => std::thread::sleep(LOOK),
             Ok(None) | Err(_) => {
                 let _ = child.kill();
-                break;
+                break End::Timeout;
             }
         }
-    }
+    };
     let output = child
         .wait_with_output()
         .map_err(|error| error.to_string())?;
-    Ok(String::from_utf8_lossy(&output.stderr).into_owned())
+    Ok((end, String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
 /// Makes the user inside the owner of all files.
@@ -220,7 +256,7 @@ pub fn refusal() -> Option<&'static str> {
         let mut words = user_words();
         words.extend(unshare_words());
         words.extend(
-            ["sh", "-c", "ip link set lo up && mount -t tmpfs none /tmp && mount -t proc proc /proc && setpriv --version"]
+            ["sh", "-c", "ip link set lo up && mount -o remount,bind,ro / && mount -t tmpfs none /tmp && mount -t proc proc /proc && setpriv --version"]
                 .map(OsString::from),
         );
         let output = Command::new(&words[0])

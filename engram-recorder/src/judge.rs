@@ -55,6 +55,17 @@ pub fn version(tree: &Path, harness: &str, version: &str) -> Result<Judged, Reco
     })
 }
 
+/// The adapters of a harness, each with its version: what judges.
+pub fn adapter(harness: &str) -> String {
+    let registry = Registry::builtin();
+    let own = registry
+        .adapters()
+        .map(|entry| entry.descriptor())
+        .filter(|descriptor| descriptor.harness_family == harness)
+        .map(|descriptor| format!("{}@{}", descriptor.adapter_id, descriptor.adapter_version));
+    own.collect::<Vec<_>>().join(" ")
+}
+
 /// The recorded version that is nearest to one that no adapter has a row for; `None` if one has.
 pub fn nearest(harness: &str, version: &str) -> Option<String> {
     let registry = Registry::builtin();

@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use memchr::memmem;
 use semver::Version;
 use serde_json::Value;
 
-use crate::error::{Fault, RecorderError};
+use crate::error::RecorderError;
+use crate::probe;
 use crate::sandbox::write;
 
 /// The first line of a file.
@@ -21,6 +22,10 @@ const LINE_TYPES_ANCHOR: &[u8] = b"\"file-history-snapshot\":\"";
 const MAX_TABLE: usize = 8192;
 /// The beginning of a definition of a table of OpenCode.
 const TABLE: &[u8] = b"CREATE TABLE `";
+
+/// How long the schemas may take, and the most bytes of one.
+const SCHEMAS: Duration = Duration::from_secs(60);
+const MAX_SCHEMA: u64 = 64 << 20;
 
 /// Entries of lists: list and entry, with its value.
 pub type Lists = BTreeMap<(String, String), String>;
@@ -33,7 +38,7 @@ pub fn of_installed(harness: &str, installed: &Path) -> Result<Lists, RecorderEr
     let program = match harness {
         "claude-code" => "claude",
         "opencode" => "opencode",
-        "codex" => return codex(installed),
+        "codex" => return Ok(codex(installed)),
         _ => return Ok(Lists::new()),
     };
     let link = installed.join("node_modules/.bin").join(program);
@@ -134,40 +139,23 @@ fn tables(bytes: &[u8]) -> Lists {
     found
 }
 
-/// Codex writes its own schemas: each definition with variants is a list of their types.
-fn codex(installed: &Path) -> Result<Lists, RecorderError> {
-    let out = tempfile::tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
+/// Codex writes its own schemas: each definition with variants is a list of their types. Versions before the command have none to give.
+fn codex(installed: &Path) -> Lists {
+    let out = format!("{}/schemas", probe::WORK);
+    let words = ["app-server", "generate-json-schema", "--out", &out].map(str::to_owned);
     let exe = installed.join("node_modules/.bin/codex");
-    let status = Command::new(&exe)
-        .args(["app-server", "generate-json-schema", "--out"])
-        .arg(out.path())
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", out.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
     let mut found = Lists::new();
-    // Versions before the command have no schemas to give.
-    if status.is_ok_and(|status| status.success()) {
-        for path in engram_conformance::files(out.path())
-            .into_iter()
-            .filter(|path| {
-                path.extension()
-                    .is_some_and(|extension| extension == "json")
-            })
-        {
-            let Some(schema) = fs::read(&path)
-                .ok()
-                .and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok())
-            else {
-                continue;
-            };
+    let Ok(asked) = probe::ask(&exe, &words, SCHEMAS) else {
+        return found;
+    };
+    let files = asked.files("schemas").into_iter();
+    for name in files.filter(|name| name.ends_with(".json")) {
+        let text = asked.read(&name, MAX_SCHEMA).unwrap_or_default();
+        if let Ok(schema) = serde_json::from_slice::<Value>(&text) {
             variants(&schema, &mut found);
         }
     }
-    Ok(found)
+    found
 }
 
 fn variants(schema: &Value, found: &mut Lists) {
@@ -222,6 +210,24 @@ pub fn keep(
     )
 }
 
+/// The lists of a version that are kept; empty if there are none.
+///
+/// # Errors
+/// Those of the file system.
+pub fn kept(directory: &Path, harness: &str, version: &Version) -> Result<Lists, RecorderError> {
+    let path = file(directory, harness, version);
+    if !path.exists() {
+        return Ok(Lists::new());
+    }
+    let text = fs::read_to_string(&path).map_err(|error| RecorderError::io(&path, &error))?;
+    let entry = |line: &str| {
+        let (list, rest) = line.split_once('\t')?;
+        let (entry, value) = rest.split_once('\t')?;
+        Some(((list.to_owned(), entry.to_owned()), value.to_owned()))
+    };
+    Ok(text.lines().skip(1).filter_map(entry).collect())
+}
+
 /// The entries that the lists of the next older version have not: `list/entry`. Nothing if no older version has lists.
 ///
 /// # Errors
@@ -241,19 +247,10 @@ pub fn new_entries(
     let Some(older) = older.filter(|other| other < version).max() else {
         return Ok(Vec::new());
     };
-    let path = file(directory, harness, &older);
-    let text = fs::read_to_string(&path).map_err(|error| RecorderError::io(&path, &error))?;
-    let known: BTreeSet<(&str, &str)> = text
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.split_once('\t'))
-        .map(|(list, rest)| (list, rest.split('\t').next().unwrap_or_default()))
-        .collect();
-    let is_new =
-        |(list, entry): &&(String, String)| !known.contains(&(list.as_str(), entry.as_str()));
+    let known = kept(directory, harness, &older)?;
     Ok(lists
         .keys()
-        .filter(is_new)
+        .filter(|entry| !known.contains_key(*entry))
         .map(|(list, entry)| format!("{list}/{entry}"))
         .collect())
 }

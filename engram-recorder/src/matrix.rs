@@ -7,22 +7,21 @@ use std::path::Path;
 use engram_adapters::sessions::{SessionOptions, sessions};
 use engram_core::tape::JsonLines;
 use regex::Regex;
-use semver::Version;
+pub use semver::Version;
 use serde_json::Value;
 
 use crate::error::{Fault, RecorderError};
 use crate::sandbox::write;
 
 /// The first line of a file.
-const HEAD: &str =
-    "version\tpublished\toutcome\twhy\tas\tshape\tdigest\tscenarios\tfeatures\tchecks\tseconds";
+const HEAD: &str = "version\tpublished\toutcome\twhy\tnew\tas\tshape\tdigest\tscenarios\tfeatures\tchecks\tseconds\tadapter\trun";
 
 /// What has come of a version.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// Every check holds, and nothing in its logs is new.
+    /// Every check holds, and its logs have nothing that those of the version before have not.
     Earned,
-    /// Every check holds, and its logs have members or records that no fixture has.
+    /// Every check holds, and its logs have members or records that those of the version before have not.
     Additive,
     /// A check fails.
     Broken,
@@ -62,8 +61,10 @@ pub struct Row {
     pub published: String,
     /// What has come of it.
     pub outcome: Outcome,
-    /// Why: the checks that fail, what is new, or why nothing was recorded.
+    /// Why: the checks that fail, and why a scenario or all of it was not recorded.
     pub why: String,
+    /// What its logs and its lists have that those of the version before have not, whole.
+    pub new: String,
     /// The version as which it was judged, if no adapter has a row for it.
     pub as_version: String,
     /// The hash of the shape of its logs.
@@ -78,6 +79,44 @@ pub struct Row {
     pub checks: String,
     /// How long it took, with its installation.
     pub seconds: String,
+    /// The adapter that was judged, with its version.
+    pub adapter: String,
+    /// When it was run, in UTC to the minute.
+    pub run: String,
+}
+
+impl Row {
+    /// The row of two shards: the one that was run later. Of two that were run at once any will do, as long as it is always the same.
+    fn joined(self, other: Row) -> Row {
+        let published = self.published.clone().max(other.published.clone());
+        let order = |row: &Row| (row.outcome != Outcome::Unrun, row.run.clone(), row.cells());
+        let later = if order(&self) < order(&other) {
+            other
+        } else {
+            self
+        };
+        Row { published, ..later }
+    }
+
+    /// The cells of its line, behind the version.
+    fn cells(&self) -> [String; 13] {
+        let cells = [
+            &self.published,
+            self.outcome.as_str(),
+            &self.why,
+            &self.new,
+            &self.as_version,
+            &self.shape,
+            &self.digest,
+            &self.scenarios,
+            &self.features,
+            &self.checks,
+            &self.seconds,
+            &self.adapter,
+            &self.run,
+        ];
+        cells.map(|cell| cell.replace(['\t', '\n', '\r'], " "))
+    }
 }
 
 /// The lines of a file, by version.
@@ -113,6 +152,7 @@ impl Matrix {
                 published,
                 outcome,
                 why,
+                new,
                 as_version,
                 shape,
                 digest,
@@ -120,7 +160,9 @@ impl Matrix {
                 features,
                 checks,
                 seconds,
-            ] = <[String; 11]>::try_from(cells).map_err(|_| wrong("11 cells are expected"))?;
+                adapter,
+                run,
+            ] = <[String; 14]>::try_from(cells).map_err(|_| wrong("14 cells are expected"))?;
             let version =
                 Version::parse(&version).map_err(|_| wrong("the version is no number"))?;
             let outcome = Outcome::ALL
@@ -131,6 +173,7 @@ impl Matrix {
                 published,
                 outcome,
                 why,
+                new,
                 as_version,
                 shape,
                 digest,
@@ -138,6 +181,8 @@ impl Matrix {
                 features,
                 checks,
                 seconds,
+                adapter,
+                run,
             };
             if rows.insert(version, row).is_some() {
                 return Err(wrong("the version is listed twice"));
@@ -156,6 +201,14 @@ impl Matrix {
         fs::rename(&staged, path).map_err(|error| RecorderError::io(path, &error))
     }
 
+    /// Adds what another shard has found. The order of joins does not matter.
+    pub fn join(&mut self, other: Matrix) {
+        for (version, row) in other.0 {
+            let own = self.0.remove(&version).unwrap_or_default();
+            self.0.insert(version, own.joined(row));
+        }
+    }
+
     /// How many lines have each outcome.
     pub fn counts(&self) -> BTreeMap<Outcome, usize> {
         let mut counts = BTreeMap::new();
@@ -170,20 +223,7 @@ impl std::fmt::Display for Matrix {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{HEAD}")?;
         for (version, row) in self.0.iter().rev() {
-            let cells = [
-                &row.published,
-                row.outcome.as_str(),
-                &row.why,
-                &row.as_version,
-                &row.shape,
-                &row.digest,
-                &row.scenarios,
-                &row.features,
-                &row.checks,
-                &row.seconds,
-            ];
-            let cells = cells.map(|cell| cell.replace(['\t', '\n', '\r'], " "));
-            writeln!(f, "{version}\t{}", cells.join("\t"))?;
+            writeln!(f, "{version}\t{}", row.cells().join("\t"))?;
         }
         Ok(())
     }
@@ -284,6 +324,37 @@ mod tests {
             again.counts(),
             BTreeMap::from([(Outcome::Broken, 1), (Outcome::Unrun, 1)])
         );
+    }
+
+    #[test]
+    fn shards_are_joined_in_any_order_and_the_later_run_counts() {
+        let one = |version: u64, outcome, run: &str| {
+            let row = Row {
+                outcome,
+                run: run.to_owned(),
+                ..Row::default()
+            };
+            Matrix(BTreeMap::from([(Version::new(1, version, 0), row)]))
+        };
+        let shards = [
+            one(1, Outcome::Broken, "2026-01-01T00:00Z"),
+            one(1, Outcome::Earned, "2026-01-02T00:00Z"),
+            one(1, Outcome::Unrun, ""),
+            one(2, Outcome::Unrun, ""),
+            one(2, Outcome::Additive, ""),
+            one(2, Outcome::Earned, ""),
+        ];
+        let joined = |order: &[usize]| {
+            let mut all = Matrix::default();
+            order.iter().for_each(|at| all.join(shards[*at].clone()));
+            all
+        };
+        let all = joined(&[0, 1, 2, 3, 4, 5]);
+        assert_eq!(all.0[&Version::new(1, 1, 0)].outcome, Outcome::Earned);
+        assert_ne!(all.0[&Version::new(1, 2, 0)].outcome, Outcome::Unrun);
+        for order in [[5, 4, 3, 2, 1, 0], [1, 3, 5, 0, 2, 4], [2, 0, 4, 1, 5, 3]] {
+            assert_eq!(joined(&order), all);
+        }
     }
 
     #[test]

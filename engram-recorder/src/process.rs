@@ -271,7 +271,7 @@ fn members(group: u32) -> usize {
     stats.filter(|stat| is_member(stat)).count()
 }
 
-fn end_of(status: ExitStatus) -> End {
+pub(crate) fn end_of(status: ExitStatus) -> End {
     status.code().map_or_else(
         || End::Signal(status.signal().unwrap_or_default()),
         End::Exit,

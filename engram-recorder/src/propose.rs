@@ -30,24 +30,37 @@ pub fn swept(harness: &str, matrix: &Matrix) -> String {
     text
 }
 
-/// The change of a file of the repository to this content, as a patch; empty if it has it.
+/// The change of a file of the repository to this content, as a patch; empty if it has it. The file may be new.
 ///
 /// # Errors
 /// If the file cannot be read, or `diff` cannot be run.
 pub fn patch(repository: &Path, file: &Path, content: &str) -> Result<String, RecorderError> {
     let path = repository.join(file);
-    let is_same = fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
-    if is_same == content.as_bytes() {
-        return Ok(String::new());
+    let is_new = !path.exists();
+    if !is_new {
+        let old = fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
+        if old == content.as_bytes() {
+            return Ok(String::new());
+        }
     }
     let staged = tempfile::tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
     let other = staged.path().join("new");
     write(&other, content.as_bytes())?;
     let name = file.display().to_string();
-    let labels = [format!("a/{name}"), format!("b/{name}")];
+    let from = if is_new {
+        Path::new("/dev/null")
+    } else {
+        &path
+    };
+    let old_label = if is_new {
+        "/dev/null".to_owned()
+    } else {
+        format!("a/{name}")
+    };
+    let labels = [old_label, format!("b/{name}")];
     let output = Command::new("diff")
         .args(["-u", "--label", &labels[0], "--label", &labels[1]])
-        .args([path.as_os_str(), other.as_os_str()])
+        .args([from.as_os_str(), other.as_os_str()])
         .stdin(Stdio::null())
         .output()
         .map_err(|error| RecorderError::io(Path::new("diff"), &error))?;
@@ -98,6 +111,12 @@ mod tests {
             changed.starts_with("--- a/engram-adapters/src/claude_code/swept.rs\n+++ b/")
                 && changed.ends_with("-b\n+c\n"),
             "{changed}"
+        );
+        fs::remove_file(repository.path().join(&file)).unwrap();
+        let made = patch("a\n");
+        assert!(
+            made.starts_with("--- /dev/null\n+++ b/") && made.ends_with("+a\n"),
+            "{made}"
         );
     }
 }

@@ -180,13 +180,7 @@ impl Job<'_> {
         canary: &str,
     ) -> Result<Done, RecorderError> {
         let failed = |what: String| RecorderError::new(Fault::Misconfigured, what);
-        let mut command = isolation::command(work, self.installed, node, inside);
-        if self.provider.is_some() {
-            // The harness can read the environment of the recorder beside it, and the caller's has a real key.
-            command
-                .env_clear()
-                .envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        }
+        let mut command = isolation::recorder(work, self.installed, node, inside);
         command.env(CANARY, canary);
         let seconds = |timeout: u64| {
             if timeout > 0 {
@@ -203,7 +197,7 @@ impl Job<'_> {
                     .map(|run| seconds(run.timeout))
                     .sum(),
             );
-        let said = isolation::carry_out(command, limit).map_err(&failed)?;
+        let (_, said) = isolation::carry_out(command, limit).map_err(&failed)?;
         let Ok(text) = bounded::read_left(&work.join(inside::DONE), MAX_DONE) else {
             let last: Vec<&str> = said.trim().lines().rev().take(30).collect();
             return Err(failed(format!(
@@ -221,30 +215,26 @@ impl Job<'_> {
             Isolation::None => Rewriter::new(work),
         };
         let home = work.join("home");
-        let mut log = self.harness.log(&home);
-        log.retain(|(path, _)| {
-            path.symlink_metadata()
-                .is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE)
-        });
-        if log.is_empty() {
-            return Err(RecorderError::new(
-                Fault::Misconfigured,
-                self.nothing_left(work, done),
-            ));
-        }
-        for (from, to) in log {
-            let bytes = bounded::read_left(&from, MAX_FILE)
-                .map_err(|error| RecorderError::io(&from, &error))?;
+        let mut is_empty = true;
+        for (from, to) in self.harness.log(&home) {
+            let below = from.strip_prefix(&home).unwrap_or(&from);
+            // A link could lead to sessions of the caller: it is left out, and so is what lies behind it.
+            let Ok(bytes) = bounded::read_below(&home, below, MAX_FILE) else {
+                continue;
+            };
+            is_empty = false;
             write(
                 &staged.join("session").join(rewriter.name(&to)),
                 &rewriter.bytes(bytes),
             )?;
         }
+        if is_empty {
+            let what = self.nothing_left(work, done);
+            return Err(RecorderError::new(Fault::Misconfigured, what));
+        }
         let mut number = 0;
         for at in 0..done.runs.len() {
-            let bytes =
-                bounded::read_left(&work.join(PRINTED).join(format!("run{at}.out")), MAX_DONE)
-                    .unwrap_or_default();
+            let bytes = printed(work, at, "out");
             if bytes.starts_with(b"{") {
                 write(
                     &staged.join("stdout").join(format!("run{number}.jsonl")),
@@ -287,11 +277,10 @@ impl Job<'_> {
 
     /// Why there is no log, as far as the runs tell.
     fn nothing_left(&self, work: &Path, done: &Done) -> String {
-        let said = (0..done.runs.len()).flat_map(|at| {
-            ["err", "out"].map(|kind| work.join(PRINTED).join(format!("run{at}.{kind}")))
-        });
+        let said =
+            (0..done.runs.len()).flat_map(|at| ["err", "out"].map(|kind| printed(work, at, kind)));
         let texts: Vec<String> = said
-            .map(|path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned())
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .collect();
         let lines: Vec<&str> = texts
             .iter()
@@ -349,6 +338,12 @@ impl Job<'_> {
             "milliseconds": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         })
     }
+}
+
+/// What a run printed; empty if it is not there.
+fn printed(work: &Path, at: usize, kind: &str) -> Vec<u8> {
+    let below = Path::new(PRINTED).join(format!("run{at}.{kind}"));
+    bounded::read_below(work, &below, MAX_DONE).unwrap_or_default()
 }
 
 /// An error behind which there may be a refusal of the provider.

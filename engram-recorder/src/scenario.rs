@@ -34,6 +34,12 @@ pub(crate) fn is_id(id: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
+/// True for the name of a package: `name` or `@scope/name`.
+fn is_package(name: &str) -> bool {
+    let parts: Vec<&str> = name.strip_prefix('@').unwrap_or(name).split('/').collect();
+    parts.len() == 1 + usize::from(name.starts_with('@')) && parts.into_iter().all(is_id)
+}
+
 /// One scenario: a file of `scenarios/`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,7 +50,7 @@ pub struct Scenario {
     pub about: String,
     /// Names of `scenarios/features.tsv`.
     pub shows: Vec<String>,
-    /// True if a sweep over all versions records it.
+    /// True if a sweep records it with every version. With the newest version of a harness, a sweep records all scenarios that it can run.
     #[serde(default)]
     pub core: bool,
     /// The harnesses that can run it; empty: all.
@@ -80,6 +86,9 @@ pub enum Permissions {
     Full,
     /// What it may by default, with nobody there to ask.
     Default,
+    /// What it may where nobody has changed anything: the recorder writes no setting and no flag about permissions, so the harness has its own
+    /// sandbox and mode.
+    Everyday,
 }
 
 /// One command.
@@ -93,8 +102,13 @@ pub struct Run {
     /// Images of the project that are attached to the prompt, or to the first of the messages in `says`.
     pub images: Vec<String>,
     /// The words behind the program, as they are, for a command of another kind: `{prompt}`, `{session}` (the id of the first session of the
-    /// scenario), `{short}` (its first eight letters), `{project}`, `{home}` and `{port}` (one that is free) are filled in.
+    /// scenario), `{short}` (its first eight letters), `{project}`, `{home}`, `{harness}` (where it is installed), `{program}` and `{port}` (one
+    /// that is free) are filled in.
     pub command: Vec<String>,
+    /// What `command` reads from a pipe.
+    pub stdin: String,
+    /// A package of npm that drives the harness. `command` has the words behind `node` then; without the package the run is skipped.
+    pub package: String,
     /// What is waited for after its end: it may leave work behind.
     pub until: Option<Moment>,
     /// Further arguments. A flag that `--help` does not name skips the run.
@@ -119,6 +133,13 @@ pub struct Run {
     pub into: String,
     /// What a client of the command does: over standard input and output in JSON-RPC, or over HTTP if the command has a `{port}`.
     pub client: Vec<Act>,
+}
+
+impl Run {
+    /// True if this harness runs it.
+    pub fn is_for(&self, harness: &str) -> bool {
+        self.only.is_empty() || self.only.contains(harness)
+    }
 }
 
 /// What a client of a harness does.
@@ -184,8 +205,15 @@ pub enum Key {
     Say(String),
     /// Types a text.
     Type(String),
-    /// Presses `enter`, `escape`, `tab`, `up`, `down`, `left`, `right`, or `ctrl-` and a letter.
+    /// Presses `enter`, `escape`, `tab`, `shift-tab`, `up`, `down`, `left`, `right`, or `ctrl-` and a letter.
     Press(String),
+    /// Waits until the screen shows one of these words, at most so long.
+    Screen {
+        /// The words. Blanks in them are not compared: a screen may show them as moves of the cursor.
+        any: Vec<String>,
+        /// The longest time, in milliseconds.
+        wait_ms: u64,
+    },
     /// Waits until so many answers of a conversation were begun.
     Answer {
         /// The conversation.
@@ -364,9 +392,21 @@ impl Scenario {
                 run.into
             ));
         }
-        let is_alone = |run: &Run| !run.client.is_empty() && run.command.is_empty();
-        if self.runs.iter().any(is_alone) {
-            return Some("/runs: a client needs a command".to_owned());
+        let needs_command =
+            |run: &Run| !run.client.is_empty() || !run.stdin.is_empty() || !run.package.is_empty();
+        if self
+            .runs
+            .iter()
+            .any(|run| needs_command(run) && run.command.is_empty())
+        {
+            return Some("/runs: a client, a pipe and a package need a command".to_owned());
+        }
+        if let Some(run) = self
+            .runs
+            .iter()
+            .find(|run| !run.package.is_empty() && !is_package(&run.package))
+        {
+            return Some(format!("/runs: `{}` is no package of npm", run.package));
         }
         if let Some(name) = self.env.iter().find(|(name, value)| {
             name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')
@@ -411,7 +451,7 @@ impl Scenario {
         let prompts = self.runs.iter().flat_map(|run| {
             run.says
                 .iter()
-                .chain([&run.prompt])
+                .chain([&run.prompt, &run.stdin])
                 .cloned()
                 .chain(said(run))
         });
@@ -427,6 +467,12 @@ impl Scenario {
     /// True if this harness can run it.
     pub fn is_for(&self, harness: &str) -> bool {
         self.only.is_empty() || self.only.contains(harness)
+    }
+
+    /// The packages of npm that its runs need.
+    pub fn packages(&self) -> BTreeSet<&str> {
+        let packages = self.runs.iter().map(|run| run.package.as_str());
+        packages.filter(|package| !package.is_empty()).collect()
     }
 }
 
@@ -497,6 +543,11 @@ mod tests {
         for (runs, word) in [
             (r#"[{"prompt":"[[m]]","into":"../x"}]"#, "below"),
             (r#"[{"prompt":"[[m]]","client":[{"wait":1}]}]"#, "command"),
+            (r#"[{"prompt":"[[m]]","stdin":"x"}]"#, "command"),
+            (
+                r#"[{"prompt":"[[m]]","command":["x"],"package":"../x"}]"#,
+                "npm",
+            ),
         ] {
             let runs = serde_json::from_str(runs).unwrap();
             assert!(

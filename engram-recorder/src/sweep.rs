@@ -1,53 +1,56 @@
-//! Records every published version of a harness, one after the other, and keeps what came of it in the matrix.
+//! Records every published version of a harness, and keeps what came of it in the matrix.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use semver::Version;
 
 use crate::bounded;
 use crate::error::{Fault, RecorderError};
+use crate::facts::{Set, Shown};
 use crate::harness::Harness;
+use crate::inside::Ran;
 use crate::isolation::Isolation;
 use crate::judge::{self, Judged};
+use crate::kept::Kept;
 use crate::lists;
 use crate::matrix::{Matrix, Outcome, Row, digest};
 use crate::process::{End, Running};
 use crate::record::Job;
 use crate::scenario::Scenario;
-use crate::shape::{Entry, Shape};
+use crate::shape::Shape;
 
-/// How much of a reason stands in the matrix.
+/// How much of one reason stands in the matrix.
 const WHY_CHARS: usize = 240;
 /// The longest that the script may take: a registry that does not answer must not stop the sweep.
 const SCRIPT_LIMIT: Duration = Duration::from_secs(600);
 /// The longest list of versions, or text of errors, of the script.
 const MAX_LISTED: u64 = 1 << 20;
-/// How many new facts of a shape are named.
-const NAMED_FACTS: usize = 6;
 
 /// What is swept.
 pub struct Sweep<'s> {
     /// The harness.
     pub harness: &'static dyn Harness,
-    /// The scenarios.
-    pub scenarios: Vec<&'s Scenario>,
+    /// The scenarios of every version.
+    pub core: Vec<&'s Scenario>,
+    /// The scenarios of the newest version.
+    pub wide: Vec<&'s Scenario>,
     /// The directory of the scenarios.
     pub directory: &'s Path,
     /// The script that lists and installs versions.
     pub installer: &'s Path,
     /// Where it installs.
     pub installed: &'s Path,
-    /// The file of the matrix.
+    /// The directory of the matrix.
     pub matrix: &'s Path,
     /// The tree of recordings. Those of versions that earned their line are deleted.
     pub out: &'s Path,
     /// How recordings are kept apart.
     pub isolation: &'s Isolation,
-    /// The tree of recordings whose shapes are known.
-    pub known: &'s Path,
-    /// Which part of the versions: this one of so many.
+    /// Which part of the versions: this one of so many, from 1.
     pub shard: (usize, usize),
     /// The most versions that are run now; 0: all.
     pub most: usize,
@@ -65,25 +68,32 @@ impl Sweep<'_> {
     /// # Errors
     /// If the script fails.
     pub fn refresh(&self) -> Result<Matrix, RecorderError> {
-        let mut matrix = Matrix::read(self.matrix)?;
         let listed = self.script(&["--list", self.harness.family()])?;
-        for line in listed.lines() {
-            let Some((version, published)) = line.split_once('\t') else {
-                continue;
-            };
-            let Ok(version) = Version::parse(version) else {
-                continue;
-            };
-            matrix.0.entry(version).or_default().published = published.to_owned();
+        let published = |line: &str| {
+            let (version, published) = line.split_once('\t')?;
+            Some((Version::parse(version).ok()?, published.to_owned()))
+        };
+        let kept = Kept::change(self.matrix, self.harness.family(), |kept| {
+            for (version, published) in listed.lines().filter_map(published) {
+                kept.matrix.0.entry(version).or_default().published = published;
+            }
+            if kept.matrix.0.is_empty() {
+                let what = format!("{} lists no version", self.installer.display());
+                return Err(RecorderError::new(Fault::Misconfigured, what));
+            }
+            Ok(())
+        })?;
+        Ok(kept.matrix)
+    }
+
+    /// The scenarios of a version.
+    fn scenarios(&self, version: &Version, matrix: &Matrix) -> &[&Scenario] {
+        let newest = matrix.0.keys().next_back();
+        if newest == Some(version) {
+            &self.wide
+        } else {
+            &self.core
         }
-        if matrix.0.is_empty() {
-            return Err(RecorderError::new(
-                Fault::Misconfigured,
-                format!("{} lists no version", self.installer.display()),
-            ));
-        }
-        matrix.write(self.matrix)?;
-        Ok(matrix)
     }
 
     /// The versions that are to be run, newest first.
@@ -99,16 +109,12 @@ impl Sweep<'_> {
             is_wanted
                 && !(self.only_new && newest_run.as_ref().is_some_and(|newest| version < newest))
         };
-        let (part, parts) = self.shard;
-        let all = matrix
+        let due = matrix
             .0
             .iter()
             .rev()
-            .enumerate()
-            .filter(|(at, _)| at % parts.max(1) == part);
-        let due = all
-            .filter(|(_, (version, row))| is_due(version, row))
-            .map(|(_, (version, _))| version.clone());
+            .filter(|(version, row)| is_in(version, self.shard) && is_due(version, row))
+            .map(|(version, _)| version.clone());
         due.take(if self.most == 0 {
             usize::MAX
         } else {
@@ -121,56 +127,48 @@ impl Sweep<'_> {
     ///
     /// # Errors
     /// If the matrix cannot be written.
-    pub fn run(&self, version: &Version, known: &Shape) -> Result<Row, RecorderError> {
+    pub fn run(&self, version: &Version, matrix: &Matrix) -> Result<Row, RecorderError> {
         let begun = Instant::now();
         let root = self
             .installed
             .join(self.harness.family())
             .join(version.to_string());
         let was_there = root.join("node_modules").is_dir();
+        let scenarios = self.scenarios(version, matrix);
         let outcome = self
-            .install(version, was_there)
-            .and_then(|()| self.record(version, &root, known));
-        let mut row = outcome.unwrap_or_else(|error| Row {
-            outcome: Outcome::Unrecordable,
-            why: error.what,
-            ..Row::default()
+            .install(version, scenarios, was_there)
+            .and_then(|()| self.record(version, &root, scenarios));
+        let (mut row, shown) = outcome.unwrap_or_else(|error| {
+            let row = Row {
+                outcome: Outcome::Unrecordable,
+                why: short(&error.what),
+                adapter: judge::adapter(self.harness.family()),
+                ..Row::default()
+            };
+            (row, BTreeMap::new())
         });
-        // A list that cannot be read is missing; the recording says what matters.
-        let entries = self.keep_lists(version, &root).unwrap_or_default();
-        if !entries.is_empty() {
-            let lists = format!("lists have {} new: {}", entries.len(), entries.join(" "));
-            let both = [row.why, lists];
-            row.why = both.join("; ").trim_start_matches("; ").to_owned();
-        }
+        // Lists that cannot be read are missing; the recording says what matters.
+        let lists = lists::of_installed(self.harness.family(), &root).unwrap_or_default();
         if !was_there && !self.keep {
             // What is left is only space.
             let _ = fs::remove_dir_all(&root);
         }
-        if row.outcome == Outcome::Earned {
+        if row.outcome != Outcome::Broken {
             let _ = fs::remove_dir_all(self.recordings(version));
         }
-        row.why = row.why.chars().take(WHY_CHARS).collect();
         row.seconds = begun.elapsed().as_secs().to_string();
-        // Another shard may have written meanwhile.
-        let mut matrix = Matrix::read(self.matrix)?;
-        row.published = matrix
-            .0
-            .get(version)
-            .map(|row| row.published.clone())
-            .unwrap_or_default();
-        matrix.0.insert(version.clone(), row.clone());
-        matrix.write(self.matrix)?;
-        Ok(row)
-    }
-
-    /// Keeps the lists of the version's own reader, and returns what the version before has not.
-    fn keep_lists(&self, version: &Version, root: &Path) -> Result<Vec<String>, RecorderError> {
-        let directory = self.matrix.with_file_name("lists");
-        let found = lists::of_installed(self.harness.family(), root)?;
-        let entries = lists::new_entries(&directory, self.harness.family(), version, &found)?;
-        lists::keep(&directory, self.harness.family(), version, &found)?;
-        Ok(entries)
+        row.run = now();
+        let kept = Kept::change(self.matrix, self.harness.family(), |kept| {
+            lists::keep(
+                &kept.lists_directory(),
+                self.harness.family(),
+                version,
+                &lists,
+            )?;
+            put(kept, version, row, shown);
+            Ok(())
+        })?;
+        Ok(kept.matrix.0.get(version).cloned().unwrap_or_default())
     }
 
     fn recordings(&self, version: &Version) -> PathBuf {
@@ -179,22 +177,38 @@ impl Sweep<'_> {
             .join(version.to_string())
     }
 
-    fn install(&self, version: &Version, is_there: bool) -> Result<(), RecorderError> {
+    fn install(
+        &self,
+        version: &Version,
+        scenarios: &[&Scenario],
+        is_there: bool,
+    ) -> Result<(), RecorderError> {
         if is_there {
             return Ok(());
         }
         let (version, installed) = (version.to_string(), self.installed.to_string_lossy());
-        self.script(&[self.harness.family(), &version, &installed])
-            .map(drop)
+        let packages: BTreeSet<&str> = scenarios
+            .iter()
+            .flat_map(|scenario| scenario.packages())
+            .collect();
+        let words = [self.harness.family(), &version, &installed];
+        let words: Vec<&str> = words.into_iter().chain(packages).collect();
+        self.script(&words).map(drop)
     }
 
     fn script(&self, arguments: &[&str]) -> Result<String, RecorderError> {
         says(self.installer, arguments, SCRIPT_LIMIT)
     }
 
-    fn record(&self, version: &Version, root: &Path, known: &Shape) -> Result<Row, RecorderError> {
-        let (mut recorded, mut refused) = (Vec::new(), Vec::new());
-        for scenario in &self.scenarios {
+    fn record(
+        &self,
+        version: &Version,
+        root: &Path,
+        scenarios: &[&Scenario],
+    ) -> Result<(Row, BTreeMap<Set, Shown>), RecorderError> {
+        let mut recorded = Vec::new();
+        let mut reasons = Vec::new();
+        for scenario in scenarios {
             let job = Job {
                 harness: self.harness,
                 version,
@@ -207,68 +221,114 @@ impl Sweep<'_> {
             };
             match job.record() {
                 Ok(done) => {
-                    let ran = done
-                        .done
-                        .runs
-                        .iter()
-                        .filter(|run| run.skipped.is_none())
-                        .count();
-                    let of = done.done.runs.len();
-                    recorded.push(if ran == of {
+                    let family = self.harness.family();
+                    let runs = scenario.runs.iter().zip(&done.done.runs);
+                    let own: Vec<&Ran> = runs
+                        .filter(|(run, _)| run.is_for(family))
+                        .map(|(_, ran)| ran)
+                        .collect();
+                    let skipped = not_run(&own);
+                    let (of, ran) = (own.len(), own.len() - skipped.len());
+                    let name = if ran == of {
                         scenario.id.clone()
                     } else {
                         format!("{}:{ran}/{of}", scenario.id)
-                    });
+                    };
+                    reasons.extend(skipped.iter().map(|why| format!("{} {why}", scenario.id)));
+                    recorded.push((*scenario, name));
                 }
                 // What cannot even answer a question is not tried further.
                 Err(error) if recorded.is_empty() => return Err(error),
-                Err(error) => refused.push(format!("{}: {}", scenario.id, error.what)),
+                Err(error) => reasons.push(format!("{}: {}", scenario.id, short(&error.what))),
             }
         }
-        let row = judged_row(
-            self.out,
-            self.harness.family(),
-            &version.to_string(),
-            known,
-            &refused,
-        )?;
-        Ok(Row {
-            scenarios: recorded.join(" "),
-            ..row
-        })
+        let family = self.harness.family();
+        let mut row = judged_row(self.out, family, &version.to_string())?;
+        if !reasons.is_empty() {
+            let not_recorded = format!("not recorded: {}", reasons.join(", "));
+            row.why = format!("{}; {not_recorded}", row.why);
+            row.why = row.why.trim_start_matches("; ").to_owned();
+        }
+        let names = recorded.iter().map(|(_, name)| name.as_str());
+        row.scenarios = names.collect::<Vec<_>>().join(" ");
+        let shown = shown(family, &self.recordings(version), &recorded);
+        Ok((row, shown))
     }
 }
 
-/// The line of a version that is recorded below `tree`: what the checks say, and what its logs have that `known` has not. `refused` are
-/// the scenarios that could not be recorded. The scenarios themselves, the date and the time that it took are missing.
+/// Keeps the line of a version and its facts.
+pub fn put(kept: &mut Kept, version: &Version, row: Row, shown: BTreeMap<Set, Shown>) {
+    let line = kept.matrix.0.entry(version.clone()).or_default();
+    *line = Row {
+        published: std::mem::take(&mut line.published),
+        ..row
+    };
+    kept.facts.0.retain(|(_, other), _| other != version);
+    let shown = shown.into_iter();
+    let shown = shown.map(|(set, shown)| ((set, version.clone()), shown));
+    kept.facts.0.extend(shown);
+}
+
+/// The facts of recordings of a version, by the set of their scenarios; each scenario with its name in the matrix.
+pub fn shown(
+    harness: &str,
+    recordings: &Path,
+    scenarios: &[(&Scenario, String)],
+) -> BTreeMap<Set, Shown> {
+    let mut all: BTreeMap<Set, Shown> = BTreeMap::new();
+    for (scenario, name) in scenarios {
+        let set = if scenario.core { Set::Core } else { Set::Wide };
+        let shown = all.entry(set).or_default();
+        shown.scenarios.insert(name.clone());
+        let recording = recordings.join(&scenario.id);
+        shown.shape.join(Shape::of_recording(harness, &recording));
+    }
+    all
+}
+
+/// The time now, in UTC to the minute.
+pub fn now() -> String {
+    let text = Timestamp::now().to_string();
+    format!("{}Z", text.get(..16).unwrap_or_default())
+}
+
+/// True if a version is in this shard of so many. It stays there when other versions are published.
+fn is_in(version: &Version, (shard, of): (usize, usize)) -> bool {
+    let hash = blake3::hash(version.to_string().as_bytes());
+    let number = usize::from(hash.as_bytes()[0]) << 8 | usize::from(hash.as_bytes()[1]);
+    number % of.max(1) + 1 == shard
+}
+
+/// Runs that were skipped, by their numbers from 1, each with its reason.
+fn not_run(runs: &[&Ran]) -> Vec<String> {
+    let skipped = runs.iter().enumerate().filter_map(|(at, run)| {
+        let why = run.skipped.as_deref()?;
+        Some(format!("run {}: {}", at + 1, short(why)))
+    });
+    skipped.collect()
+}
+
+fn short(reason: &str) -> String {
+    reason.chars().take(WHY_CHARS).collect()
+}
+
+/// The line of a version that is recorded below `tree`: what the checks say. What was recorded and when is missing.
 ///
 /// # Errors
 /// If there are no recordings of it, or no adapter knows the harness.
-pub fn judged_row(
-    tree: &Path,
-    harness: &str,
-    version: &str,
-    known: &Shape,
-    refused: &[String],
-) -> Result<Row, RecorderError> {
+pub fn judged_row(tree: &Path, harness: &str, version: &str) -> Result<Row, RecorderError> {
     let recordings = tree.join(harness).join(version);
     let judged = judge::version(tree, harness, version)?;
-    let shape = Shape::of_version(harness, &recordings)?;
-    let beyond: Vec<String> = shape
-        .beyond(known)
-        .iter()
-        .filter(|Entry(.., json)| json != "null")
-        .map(|Entry(kind, pointer, _)| format!("{kind}{pointer}"))
-        .collect();
-    let (outcome, why) = outcome(&judged, &beyond, refused);
+    let (outcome, why) = outcome(&judged);
     Ok(Row {
         outcome,
         why,
         as_version: judged.as_version.clone().unwrap_or_default(),
-        shape: shape.hash(),
+        shape: Shape::of_version(harness, &recordings)?.hash(),
         digest: digest(&recordings),
         features: judged.shows.keys().cloned().collect::<Vec<_>>().join(" "),
         checks: format!("{}/{}", judged.held, judged.failing.len()),
+        adapter: judge::adapter(harness),
         ..Row::default()
     })
 }
@@ -292,9 +352,15 @@ fn says(script: &Path, arguments: &[&str], limit: Duration) -> Result<String, Re
         return bounded::read_text(&printed, MAX_LISTED).map_err(io);
     }
     let said = bounded::read_text(&errors, MAX_LISTED).unwrap_or_default();
-    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = said
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let last = lines[lines.len().saturating_sub(3)..].join("; ");
     let what = match end {
-        End::Exit(_) => last.unwrap_or("no reason given").to_owned(),
+        End::Exit(_) if last.is_empty() => "no reason given".to_owned(),
+        End::Exit(_) => last,
         End::Timeout => format!("it took longer than {} s", limit.as_secs()),
         other => format!("it ended by {other:?}"),
     };
@@ -304,41 +370,17 @@ fn says(script: &Path, arguments: &[&str], limit: Duration) -> Result<String, Re
     ))
 }
 
-/// What came of a version that was recorded.
-fn outcome(judged: &Judged, beyond: &[String], refused: &[String]) -> (Outcome, String) {
-    let refused = if refused.is_empty() {
-        String::new()
-    } else {
-        format!("; not recorded: {}", refused.join(", "))
+/// What came of a version that was recorded, and the checks that fail: the first one with an example. Whether something is new is known when it is
+/// compared.
+fn outcome(judged: &Judged) -> (Outcome, String) {
+    let Some((check, examples)) = judged.failing.iter().next() else {
+        return (Outcome::Earned, String::new());
     };
-    if !judged.failing.is_empty() {
-        let first = |(check, examples): (&String, &Vec<(String, String)>)| {
-            let example = examples
-                .first()
-                .map(|(place, what)| format!(" ({place}: {what})"))
-                .unwrap_or_default();
-            format!("{check}{example}")
-        };
-        let names: Vec<&str> = judged.failing.keys().map(String::as_str).collect();
-        let example = judged.failing.iter().next().map(first).unwrap_or_default();
-        return (
-            Outcome::Broken,
-            format!("{}: {example}{refused}", names.join(" ")),
-        );
-    }
-    if !beyond.is_empty() {
-        let named = beyond
-            .iter()
-            .take(NAMED_FACTS)
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(" ");
-        return (
-            Outcome::Additive,
-            format!("{} new: {named}{refused}", beyond.len()),
-        );
-    }
-    (Outcome::Earned, refused.trim_start_matches("; ").to_owned())
+    let names: Vec<&str> = judged.failing.keys().map(String::as_str).collect();
+    let example = examples.first();
+    let example = example.map_or_else(String::new, |(place, what)| format!(" ({place}: {what})"));
+    let first = short(&format!("{check}{example}"));
+    (Outcome::Broken, format!("{}: {first}", names.join(" ")))
 }
 
 #[cfg(test)]
@@ -350,14 +392,14 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let directory = tempfile::tempdir().unwrap();
         let script = directory.path().join("script");
-        let text = "#!/bin/sh\ncase $1 in ok) echo 1.0.0 ;; no) echo none >&2; exit 1 ;; *) sleep 100 ;; esac\n";
+        let text = "#!/bin/sh\ncase $1 in ok) echo 1.0.0 ;; no) printf 'a\\n\\nnone\\n' >&2; exit 1 ;; *) sleep 100 ;; esac\n";
         fs::write(&script, text).unwrap();
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
         let says = |word: &str, limit| {
             says(&script, &[word], Duration::from_millis(limit)).map_err(|error| error.what)
         };
         assert_eq!(says("ok", 20_000), Ok("1.0.0\n".to_owned()));
-        assert_eq!(says("no", 20_000), Err("install: none".to_owned()));
+        assert_eq!(says("no", 20_000), Err("install: a; none".to_owned()));
         assert_eq!(
             says("hang", 100),
             Err("install: it took longer than 0 s".to_owned())
@@ -365,25 +407,37 @@ mod tests {
     }
 
     #[test]
-    fn failing_check_outranks_what_is_new() {
+    fn failing_checks_are_named_and_the_first_has_an_example() {
         let mut judged = Judged::default();
-        assert_eq!(outcome(&judged, &[], &[]).0, Outcome::Earned);
-        let new = ["user/cwd2".to_owned()];
+        assert_eq!(outcome(&judged), (Outcome::Earned, String::new()));
+        let wrong = vec![("x:1".to_owned(), "wrong".to_owned())];
+        judged.failing.insert("a.check".to_owned(), wrong);
+        judged.failing.insert("b.check".to_owned(), Vec::new());
+        let why = "a.check b.check: a.check (x:1: wrong)".to_owned();
+        assert_eq!(outcome(&judged), (Outcome::Broken, why));
+    }
+
+    #[test]
+    fn every_version_is_in_one_shard_and_stays_there() {
+        let versions: Vec<Version> = (0..400).map(|at| Version::new(2, 1, at)).collect();
+        for version in &versions {
+            let shards = (1..=4).filter(|shard| is_in(version, (*shard, 4)));
+            assert_eq!(shards.count(), 1, "{version}");
+            assert!(is_in(version, (1, 1)));
+        }
+        let second = versions.iter().filter(|version| is_in(version, (2, 4)));
+        assert!((60..140).contains(&second.count()));
+    }
+
+    #[test]
+    fn skipped_run_has_its_number_and_its_reason() {
+        let skipped = Ran {
+            skipped: Some("no exec fork".to_owned()),
+            ..Ran::default()
+        };
         assert_eq!(
-            outcome(&judged, &new, &[]),
-            (Outcome::Additive, "1 new: user/cwd2".to_owned())
-        );
-        judged.failing.insert(
-            "a.check".to_owned(),
-            vec![("x:1".to_owned(), "wrong".to_owned())],
-        );
-        let (found, why) = outcome(&judged, &new, &["n_hooks: no".to_owned()]);
-        assert_eq!(
-            (found, why.as_str()),
-            (
-                Outcome::Broken,
-                "a.check: a.check (x:1: wrong); not recorded: n_hooks: no"
-            )
+            not_run(&[&Ran::default(), &skipped]),
+            ["run 2: no exec fork"]
         );
     }
 }

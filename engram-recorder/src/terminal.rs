@@ -27,8 +27,16 @@ const APART: Duration = Duration::from_millis(25);
 const ANSWER: Duration = Duration::from_secs(30);
 /// How often the state is looked at.
 const LOOK: Duration = Duration::from_millis(50);
-/// Questions of programs to the terminal, and what it answers.
-const QUERIES: &[(&[u8], &[u8])] = &[(b"\x1b[c", b"\x1b[?1;2c"), (b"\x1b[6n", b"\x1b[1;1R")];
+/// Questions of programs to the terminal, and what it answers: its kind, the place of the cursor, the colours, the keys that it can tell.
+const QUERIES: &[(&[u8], &[u8])] = &[
+    (b"\x1b[c", b"\x1b[?62c"),
+    (b"\x1b[6n", b"\x1b[1;1R"),
+    (b"\x1b]10;?", b"\x1b]10;rgb:ffff/ffff/ffff\x07"),
+    (b"\x1b]11;?", b"\x1b]11;rgb:0000/0000/0000\x07"),
+    (b"\x1b[?u", b"\x1b[?0u"),
+];
+/// So much of what was shown last is looked at for words.
+const SEEN_BYTES: usize = 256 << 10;
 
 /// What is run, and where.
 pub struct Command<'c> {
@@ -45,6 +53,9 @@ pub struct Command<'c> {
 }
 
 type Keyboard = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// What the screen has shown since something was typed, or since words were found on it.
+type Shown = Arc<Mutex<Vec<u8>>>;
 
 /// Runs a command in a terminal and presses the keys. Whatever it leaves is ended.
 ///
@@ -75,7 +86,9 @@ pub fn run(command: &Command<'_>, keys: &[Key], stage: &Stage) -> io::Result<End
     ));
     let reader = pair.master.try_clone_reader().map_err(io::Error::other)?;
     let (screen, answering) = (File::create(command.out)?, Arc::clone(&keyboard));
-    thread::spawn(move || show(reader, screen, &answering));
+    let shown = Shown::default();
+    let seen = Arc::clone(&shown);
+    thread::spawn(move || show(reader, screen, &answering, &seen));
     let begun = Instant::now();
     let mut end = None;
     for key in keys {
@@ -89,7 +102,7 @@ pub fn run(command: &Command<'_>, keys: &[Key], stage: &Stage) -> io::Result<End
             end = Some(End::Timeout);
             break;
         }
-        press(key, &keyboard, stage);
+        press(key, &keyboard, &shown, stage);
     }
     if let Some(status) = child.try_wait()? {
         end = end.or(Some(End::Exit(
@@ -103,11 +116,17 @@ pub fn run(command: &Command<'_>, keys: &[Key], stage: &Stage) -> io::Result<End
 }
 
 /// Keeps what the screen shows, and answers the questions of the program.
-fn show(mut reader: Box<dyn Read + Send>, mut screen: File, keyboard: &Keyboard) {
+fn show(mut reader: Box<dyn Read + Send>, mut screen: File, keyboard: &Keyboard, shown: &Shown) {
     let mut buffer = [0_u8; 8192];
     while let Ok(count) = reader.read(&mut buffer) {
         if count == 0 || screen.write_all(&buffer[..count]).is_err() {
             return;
+        }
+        {
+            let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+            shown.extend_from_slice(&buffer[..count]);
+            let old = shown.len().saturating_sub(SEEN_BYTES);
+            shown.drain(..old);
         }
         for (query, answer) in QUERIES {
             if buffer[..count]
@@ -126,12 +145,17 @@ fn send(keyboard: &Keyboard, bytes: &[u8]) {
     let _ = keyboard.write_all(bytes).and_then(|()| keyboard.flush());
 }
 
-fn press(key: &Key, keyboard: &Keyboard, stage: &Stage) {
+fn press(key: &Key, keyboard: &Keyboard, shown: &Shown, stage: &Stage) {
+    if matches!(key, Key::Say(_) | Key::Type(_)) {
+        clear(shown);
+    }
     match key {
         Key::Wait(ms) => thread::sleep(Duration::from_millis(*ms)),
         Key::Say(text) => {
             stage.enter(text);
             type_text(text, keyboard);
+            // Enter that comes too soon is a new line of a paste.
+            thread::sleep(APART * 16);
             send(keyboard, b"\r");
             thread::sleep(APART * 10);
         }
@@ -139,6 +163,14 @@ fn press(key: &Key, keyboard: &Keyboard, stage: &Stage) {
         Key::Press(name) => {
             send(keyboard, &code(name));
             thread::sleep(APART * 12);
+        }
+        Key::Screen { any, wait_ms } => {
+            let (begun, limit) = (Instant::now(), Duration::from_millis(*wait_ms));
+            while begun.elapsed() < limit && !has_any(shown, any) {
+                thread::sleep(LOOK);
+            }
+            clear(shown);
+            thread::sleep(APART * 16);
         }
         Key::Answer { thread, answers } => {
             let begun = Instant::now();
@@ -148,6 +180,48 @@ fn press(key: &Key, keyboard: &Keyboard, stage: &Stage) {
             thread::sleep(LOOK * 20);
         }
     }
+}
+
+fn clear(shown: &Shown) {
+    shown.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
+fn has_any(shown: &Shown, any: &[String]) -> bool {
+    let text = letters(&shown.lock().unwrap_or_else(PoisonError::into_inner));
+    any.iter()
+        .any(|words| text.contains(&letters(words.as_bytes())))
+}
+
+/// What is readable, without blanks and without the codes of the terminal.
+fn letters(bytes: &[u8]) -> String {
+    let (mut text, mut rest) = (Vec::new(), bytes);
+    while let Some((first, after)) = rest.split_first() {
+        rest = if *first == 0x1b {
+            &after[code_length(after)..]
+        } else {
+            text.extend((*first > b' ' && *first != 0x7f).then_some(*first));
+            after
+        };
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// How long a code is, behind its escape (ECMA-48: control sequences end with a letter, strings with a bell or another escape).
+fn code_length(code: &[u8]) -> usize {
+    let end = match code.first() {
+        Some(b'[') => code[1..]
+            .iter()
+            .position(|byte| (0x40..=0x7e).contains(byte))
+            .map(|at| at + 2),
+        Some(b']' | b'P' | b'_') => code
+            .iter()
+            .position(|byte| matches!(byte, 0x07 | 0x1b))
+            .map(|at| at + usize::from(code[at] == 0x07)),
+        Some(b'(' | b')') => Some(2),
+        Some(_) => Some(1),
+        None => Some(0),
+    };
+    end.unwrap_or(code.len()).min(code.len())
 }
 
 fn type_text(text: &str, keyboard: &Keyboard) {
@@ -167,6 +241,7 @@ fn code(name: &str) -> Vec<u8> {
         "enter" => b"\r",
         "escape" => b"\x1b",
         "tab" => b"\t",
+        "shift-tab" => b"\x1b[Z",
         "up" => b"\x1b[A",
         "down" => b"\x1b[B",
         "right" => b"\x1b[C",
@@ -181,10 +256,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn words_are_found_between_codes() {
+        let shown = Shown::default();
+        let put = |bytes: &[u8]| {
+            clear(&shown);
+            shown.lock().unwrap().extend_from_slice(bytes);
+        };
+        let words = ["Allow once".to_owned()];
+        put(b"\x1b[1mAll\x1b[0mow\x1b[5C\x1b]8;;x\x07on\x1b]8;;\x1b\\ce");
+        assert!(has_any(&shown, &words));
+        put(b"Allow\x1b[");
+        assert!(!has_any(&shown, &words));
+        put(b"\x1b]0;Allow once");
+        assert!(
+            !has_any(&shown, &words),
+            "a title is not on the screen, and one that is cut has no end"
+        );
+    }
+
+    #[test]
     fn keys_have_codes() {
         assert_eq!(code("ctrl-b"), [2]);
         assert_eq!(code("ctrl-z"), [26]);
         assert_eq!(code("left"), b"\x1b[D");
+        assert_eq!(code("shift-tab"), b"\x1b[Z");
         for none in ["ctrl-", "ctrl-B", "ctrl-ab", "home"] {
             assert_eq!(code(none), b"", "{none}");
         }

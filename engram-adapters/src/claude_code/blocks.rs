@@ -7,11 +7,32 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use super::readers::{Block, Source};
+use super::wrappers::{self, States};
 use crate::shared::media::{base64_hash, text_hash};
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
 /// Where the blocks of a message are.
 pub(super) const CONTENT: &str = "/message/content";
+
+/// True for the type of a block with a call: of the harness's tools, or of one that the provider runs inside of the response.
+pub(super) fn is_call(kind: &str) -> bool {
+    matches!(kind, "tool_use" | "server_tool_use" | "mcp_tool_use")
+}
+
+/// True for the type of a block with what the provider ran inside of the response. They are the types that the bundle of 2.1.332 names.
+pub(super) fn is_provided_result(kind: &str) -> bool {
+    matches!(
+        kind,
+        "advisor_tool_result"
+            | "web_search_tool_result"
+            | "web_fetch_tool_result"
+            | "code_execution_tool_result"
+            | "bash_code_execution_tool_result"
+            | "text_editor_code_execution_tool_result"
+            | "tool_search_tool_result"
+            | "mcp_tool_result"
+    )
+}
 
 /// The images and documents of a list of blocks, hashed.
 pub(super) fn images(content: Field<'_>) -> Vec<Attachment<'_>> {
@@ -52,7 +73,7 @@ pub(super) fn prompt_texts(prompt: Value<'_>) -> impl Iterator<Item = Text<'_>> 
     )
 }
 
-/// Emits a prompt: a message for each text, the first with the images.
+/// Emits a prompt: a message for each text.
 pub(super) fn emit_prompt(
     prompt: Value<'_>,
     by: impl Fn(Option<Text<'_>>) -> Author,
@@ -64,12 +85,28 @@ pub(super) fn emit_prompt(
     if texts.is_empty() && !attachments.is_empty() {
         texts.push(None);
     }
-    for text in &texts {
-        let attachments = std::mem::take(&mut attachments);
+    // The images belong to the first text of a person.
+    let is_persons = |text: &Option<Text<'_>>| by(*text) == Author::Person;
+    let first = texts.iter().position(is_persons).unwrap_or(0);
+    for (index, text) in texts.iter().enumerate() {
+        let by = by(*text);
+        let is_split = by == Author::Person
+            && text.is_some_and(|text| {
+                let pointer = Pointer::At(pointer);
+                wrappers::emit_around(text, States::Author, &mut attachments, pointer, out)
+            });
+        if is_split {
+            continue;
+        }
+        let attachments = if index == first {
+            std::mem::take(&mut attachments)
+        } else {
+            Vec::new()
+        };
         out.emit(
             MsgIn {
                 role: Role::User,
-                by: by(*text),
+                by,
                 text: *text,
                 attachments,
             },

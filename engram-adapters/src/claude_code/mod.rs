@@ -11,6 +11,7 @@ use engram_core::steps::Conversion;
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
+use crate::sessions::PromptHistory;
 use emit::stream::Stream;
 use transcript::Transcript;
 
@@ -34,6 +35,7 @@ mod swept;
 mod tests;
 mod tools;
 mod transcript;
+mod wrappers;
 
 from_tables!("claude_code");
 
@@ -41,7 +43,14 @@ from_tables!("claude_code");
 const HOMES: &[HomeDirectory] = &[
     HomeDirectory::new(Base::Home, ".claude").unless_set("CLAUDE_CONFIG_DIR", ""),
     HomeDirectory::new(Base::XdgConfig, "claude").unless_set("CLAUDE_CONFIG_DIR", ""),
+    // Claude Desktop (Cowork). Each of its sessions has a directory with a home of its own.
+    HomeDirectory::new(Base::ApplicationSupport, COWORK),
+    HomeDirectory::new(Base::AppData, COWORK),
+    HomeDirectory::new(Base::XdgConfig, COWORK),
 ];
+
+/// Where Claude Desktop keeps the sessions of Cowork, below the directory for the settings of programs.
+const COWORK: &str = "Claude/local-agent-mode-sessions";
 
 /// The files of sessions and of sub-agents.
 const SESSION_FILES: &[SessionFile] = &[
@@ -50,6 +59,16 @@ const SESSION_FILES: &[SessionFile] = &[
     SessionFile::new(("subagents", 1), "agent-", ".jsonl"),
 ];
 
+/// What was typed. It outlives the transcripts, which are deleted after 30 days.
+const HISTORY: PromptHistory = PromptHistory {
+    file: "history.jsonl",
+    session: "sessionId",
+    time: "timestamp",
+    unit: 1,
+    prompt: "display",
+    project: "project",
+};
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
@@ -57,12 +76,12 @@ const fn registration() -> Registration {
     let registration = Registration::new(&ClaudeCode)
         .with_tools(&tools::TOOLS)
         .with_homes(HOMES)
+        .with_prompt_history(&HISTORY)
         .with_session_files(SESSION_FILES)
+        .with_forms(source::session_forms::FORMS)
         .with_side_info(source::side_info::side_info);
     #[cfg(feature = "sqlite")]
-    let registration = registration
-        .with_store_opener(&source::legacy_db::OPENER)
-        .with_forms(source::session_forms::FORMS);
+    let registration = registration.with_store_opener(&source::legacy_db::OPENER);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration

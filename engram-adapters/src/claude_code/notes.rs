@@ -57,7 +57,7 @@ impl Flags {
     pub const RESULT: Flags = Flags(1 << 4);
     /// The line has the counts of its response.
     pub const USAGE: Flags = Flags(1 << 5);
-    /// The line says that a person wrote it.
+    /// The line was entered as a prompt.
     pub const PERSON: Flags = Flags(1 << 6);
     /// The stream of the response before broke. `request` is its request, if the line names it.
     pub const BROKEN: Flags = Flags(1 << 7);
@@ -81,6 +81,8 @@ impl Flags {
     pub const BESIDE: Flags = Flags(1 << 20);
     /// The harness wrote the result for a call whose session seemed to have ended.
     pub const MADE_UP: Flags = Flags(1 << 21);
+    /// A relay gave the answer its id: that of a message of the model's provider begins otherwise.
+    pub const RELAYED: Flags = Flags(1 << 22);
     /// The line says that it is the copy of a line of another session.
     pub const FORKED: Flags = Flags(1 << 15);
     /// The queue delivers the prompt to the agent.
@@ -175,6 +177,10 @@ pub(super) enum BlockKind {
     Text,
     /// A slash command as it was typed, which a text has in the harness's tags.
     Typed,
+    /// The first prompt of the session, which a hook gave.
+    HookPrompt,
+    /// The counts of the input of a response. They are in all its lines.
+    Input,
     /// None: the line has the structured form of a result.
     Structured,
     /// None.

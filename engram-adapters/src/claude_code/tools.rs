@@ -61,6 +61,14 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("ExitWorktree", ToolKind::Other),
         ("StructuredOutput", ToolKind::Other),
         ("advisor", ToolKind::Other),
+        // What the provider runs inside of a response.
+        ("web_search", ToolKind::WebSearch),
+        ("web_fetch", ToolKind::Fetch),
+        ("code_execution", ToolKind::Execute),
+        ("bash_code_execution", ToolKind::Execute),
+        ("text_editor_code_execution", ToolKind::Edit),
+        ("tool_search_tool_regex", ToolKind::Search),
+        ("tool_search_tool_bm25", ToolKind::Search),
     ],
     prefixes: &[("mcp__", ToolKind::Mcp)],
     ..ToolTable::EMPTY

@@ -19,6 +19,11 @@ pub(super) fn part<'a>(value: Value<'a>, list: &str, index: usize) -> Result<Par
     Part::strict(value, list).or_else(|_| Part::strict(value, &format!("{list}/{index}")))
 }
 
+/// The image or sound of a part: its URL, or the id of a file that the provider keeps.
+pub(super) fn media<'a>(part: &Part<'a>) -> Field<'a> {
+    part.image_url().or(part.audio_url()).or(part.file_id())
+}
+
 /// The texts of parts as one JSON token. The tokens are joined without being decoded.
 pub(super) fn joined_texts<'a>(parts: Field<'a>, separator: &str) -> Option<Cow<'a, str>> {
     let texts: Vec<&str> = elements(parts)

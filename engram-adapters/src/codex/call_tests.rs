@@ -506,3 +506,49 @@ fn a_call_that_a_hook_blocks_is_denied_and_a_command_that_it_rewrites_is_on_the_
         [("command", "echo rewritten > rw.txt")]
     );
 }
+
+#[test]
+fn a_tool_of_an_extension_is_a_call_with_its_result() {
+    // The items of 0.159.2, as its types state them.
+    let extension = |kind: &str, rest: Value| {
+        let mut extension = json!({"type": "Extension", "kind": kind, "id": kind});
+        let members = extension.as_object_mut().unwrap();
+        members.extend(rest.as_object().unwrap().clone());
+        item(extension)
+    };
+    let page = json!({"type": "text_result", "title": "Folding", "url": "https://e.invalid/fold"});
+    let events = events(&[
+        call("outer", "run", "{}"),
+        extension(
+            "web.search",
+            json!({"query": "q", "results": [page], "action": {"type": "openPage", "url": "https://e.invalid"}}),
+        ),
+        extension("clock.sleep", json!({"durationMs": 1000})),
+        extension(
+            "image_gen.generation",
+            json!({"status": "failed", "result": "", "revisedPrompt": "a dot", "failure": {"type": "usageLimitExceeded", "limitId": "l", "resetsAt": 1}}),
+        ),
+        extension(
+            "image_gen.generation",
+            json!({"status": "completed", "result": "aGVsbG8=", "savedPath": "/p/x.png"}),
+        ),
+    ]);
+    let calls = of_kind(&events, "tool.call");
+    let tools: Vec<&Value> = calls.iter().map(|call| &call["tool"]).collect();
+    let expected = [
+        "run",
+        "web_search",
+        "sleep",
+        "image_generation",
+        "image_generation",
+    ];
+    assert_eq!(tools, expected);
+    assert_eq!(calls[2]["args"], 1000);
+    let results = of_kind(&events, "tool.result");
+    let states: Vec<&Value> = results.iter().map(|result| &result["status"]).collect();
+    assert_eq!(states, ["ok", "error", "ok"]);
+    assert_eq!(results[0]["stdout"], "Folding\nhttps://e.invalid/fold");
+    assert_eq!(results[1]["stderr"], "usageLimitExceeded");
+    assert_eq!(results[2]["artifact"]["path"], "/p/x.png");
+    assert_eq!(results[2]["attachments"][0]["bytes"], 5);
+}

@@ -48,6 +48,10 @@ const UNIT_TESTS: &[(&str, &str)] = &[
         "mcp.structured",
         "structured_mcp_answer_is_the_result_and_its_plain_text_a_system_event",
     ),
+    (
+        "message.delivered",
+        "an_answer_that_a_client_got_stands_once",
+    ),
     ("plan.answer", "a_proposed_plan_stands_once"),
     ("record.repeated", "a_repeated_record_changes_nothing"),
     ("review.words", "review_mode_gives_system_events"),

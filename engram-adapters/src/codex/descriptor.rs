@@ -9,7 +9,7 @@ use super::table::MEMBERS;
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "codex",
-    adapter_version: "0.9.0",
+    adapter_version: "0.10.0",
     harness_family: "codex",
     matrix: MATRIX,
     schema_detection_strategy: "cli_version of the first session_meta line; the TypeScript document and the bare lines, which record no version, and what `exec --json` prints, by their structure",
@@ -82,7 +82,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
         },
         Gap {
             code: "session.segments",
-            reason: "a thread that the user reverted is in several files with one session id. A file names the one that it continues (`meta system` `thread_reverted`) by the id of the thread, or by an id that only the names of files have",
+            reason: "a thread that the user reverted is in several files with one session id. A file names the one that it continues (`meta system` `thread_reverted`, in a fork `thread_base`) by the id of the thread, or by an id that only the names of files have",
             fixture: "0.169.0/appserver",
         },
         Gap {

@@ -242,6 +242,22 @@ fn an_applied_patch_in_any_form_names_its_files() {
 }
 
 #[test]
+fn a_patch_in_the_input_of_a_function_gives_its_edits() {
+    // From openai/codex#33405: the tool of models without custom tools.
+    let arguments =
+        json!({"input": "*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n*** End Patch\n"});
+    let printed = format!(
+        "{{\"output\":{},\"metadata\":{{\"exit_code\":0,\"duration_seconds\":0.0}}}}",
+        json!(success("M f"))
+    );
+    let lines = [
+        call("c", "apply_patch", &arguments.to_string()),
+        output("c", &printed),
+    ];
+    assert_eq!(edits(&events(&lines)), ["update /p/f 1 lines 1 lines"]);
+}
+
+#[test]
 fn a_failed_patch_has_no_edits() {
     let [call, _] = unlisted(
         "c",

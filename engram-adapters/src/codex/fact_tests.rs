@@ -23,18 +23,15 @@ fn a_proposed_plan_stands_once() {
             .map(|event| event["text"].as_str().unwrap().to_owned())
             .collect()
     };
+    let planned = message("assistant", &full);
     assert_eq!(
-        texts(&[
-            proposed.clone(),
-            answer.clone(),
-            message("assistant", &full)
-        ]),
-        [plan, "Here.\nMore?"]
+        texts(&[proposed.clone(), answer.clone(), planned.clone()]),
+        [&*full]
     );
-    assert_eq!(
-        texts(&[message("assistant", &full), answer, proposed]),
-        [full]
-    );
+    assert_eq!(texts(&[planned, answer, proposed.clone()]), [full]);
+    let alone = events(&[proposed]);
+    assert!(of_kind(&alone, "msg.out").is_empty());
+    assert_eq!(system_events(&alone), [("plan", plan)]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use engram_core::steps::Conversion;
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
+use crate::sessions::PromptHistory;
 
 mod blocks;
 #[cfg(test)]
@@ -42,6 +43,7 @@ mod swept;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod wrappers;
 
 from_tables!("codex");
 
@@ -56,6 +58,16 @@ const SESSION_FILES: &[SessionFile] = &[
     SessionFile::new(("archived_sessions", 1), "rollout-", ".jsonl"),
 ];
 
+/// What was typed. It does not say in which directory.
+const HISTORY: PromptHistory = PromptHistory {
+    file: "history.jsonl",
+    session: "session_id",
+    time: "ts",
+    unit: 1000,
+    prompt: "text",
+    project: "",
+};
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
@@ -63,6 +75,7 @@ const fn registration() -> Registration {
     let registration = Registration::new(&Codex)
         .with_tools(&tools::TOOLS)
         .with_homes(HOMES)
+        .with_prompt_history(&HISTORY)
         .with_session_files(SESSION_FILES)
         .with_side_info(source::side_info::side_info);
     #[cfg(feature = "conformance")]

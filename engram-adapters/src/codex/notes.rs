@@ -73,8 +73,8 @@ pub(super) enum Kind {
     Plan,
     /// The texts of stop hooks. A message with the same id has them.
     HookPrompt,
-    /// A turn ends: its last answer is `fact`, or 0.
-    TurnEnd,
+    /// A turn ends, or a client gets an answer: the answer, which mostly has a record before, is `fact`, or 0.
+    AnswerAgain,
     TurnAborted,
     Compaction,
     /// The mark of a compaction.
@@ -106,6 +106,8 @@ pub(super) struct Header {
     pub is_fork: bool,
     /// No response precedes its first.
     pub is_new: bool,
+    /// It names the place in the history of another thread at which it begins (0.160 and later).
+    pub has_base: bool,
 }
 
 /// A text or image of a message in the user's place, or of its twin.
@@ -125,6 +127,7 @@ pub(super) struct Part {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum PartKind {
     Text,
+    /// An image or a sound.
     Image,
     /// A file, skill or mention, or of unknown type.
     #[default]

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::tests::{by_and_text, call, event, events, message, of_kind, output, sent};
+use super::tests::{
+    by_and_text, call, event, events, item, message, of_kind, output, sent, system_events,
+};
 
 #[test]
 fn a_message_is_of_a_person_if_the_next_record_says_that_it_was_sent() {
@@ -278,4 +280,87 @@ fn a_large_message_is_on_the_tape_once() {
         "{} messages",
         messages.len()
     );
+}
+
+#[test]
+fn an_image_of_the_provider_and_a_sound_are_attachments_of_their_prompt() {
+    let events = events(&[
+        (
+            "response_item",
+            json!({"type": "message", "role": "user", "content": [
+                {"type": "input_text", "text": "look and listen"},
+                {"type": "input_image", "file_id": "file_1", "detail": "high"},
+                {"type": "input_audio", "audio_url": "data:audio/wav;base64,AAAA"},
+            ]}),
+        ),
+        item(json!({"type": "UserMessage", "id": "u", "content": [
+            {"type": "text", "text": "look and listen", "text_elements": []},
+            {"type": "image", "file_id": "file_1", "detail": "high"},
+            {"type": "audio", "audio_url": "data:audio/wav;base64,AAAA"},
+        ]})),
+    ]);
+    assert_eq!(by_and_text(&events), [("person", "look and listen")]);
+    let attachments = &of_kind(&events, "msg.in")[0]["attachments"];
+    assert_eq!(attachments[0]["name"], "file_1");
+    assert_eq!(attachments[1]["media_type"], "audio/wav");
+    assert_eq!(attachments[1]["bytes"], 3);
+}
+
+#[test]
+fn words_between_agents_are_by_an_agent() {
+    let words = |content: &str| {
+        (
+            "inter_agent_communication",
+            json!({"author": "/root/ada", "recipient": "/root", "content": content, "trigger_turn": false}),
+        )
+    };
+    let events = events(&[words("done here"), words("")]);
+    assert_eq!(by_and_text(&events), [("agent", "done here")]);
+    assert_eq!(system_events(&events), [("agent_message", "/root/ada")]);
+}
+
+#[test]
+fn an_answer_that_a_client_got_stands_once() {
+    let delivered = |text: &str| {
+        (
+            "retained_context",
+            json!({"type": "delivered_assistant_message", "turn_id": "t", "text": text, "complete": true, "acceptance_order": 1, "message_id": "m", "phase": "final_answer"}),
+        )
+    };
+    let events = events(&[
+        message("assistant", "Seen."),
+        delivered("Seen."),
+        delivered("New."),
+    ]);
+    let answers = of_kind(&events, "msg.out");
+    let texts: Vec<&Value> = answers.iter().map(|answer| &answer["text"]).collect();
+    assert_eq!(texts, ["Seen.", "New."]);
+}
+
+#[test]
+fn what_a_client_puts_before_the_words_is_context() {
+    let setup = "# Context from my IDE setup:\n\n## Active file: a.md\n\n## Active selection of the file:\n## My request for Codex:\nold\n## Open tabs:\n- a.md: a.md\n\n## My request for Codex:";
+    let files = "# Files mentioned by the user:\n\n## x.png: /tmp/x.png\n\n## My request:";
+    let browser = "<in-app-browser-context source=\"ambient-ui-state\">\n# In app browser:\n</in-app-browser-context>\n\n## My request:";
+    for (before, name) in [
+        (setup, "ide_context"),
+        (files, "mentioned_files"),
+        (browser, "browser"),
+    ] {
+        let text = format!("\n{before}\nfix it\n");
+        let events = events(&[message("user", &text), sent(&text)]);
+        assert_eq!(by_and_text(&events), [("person", "fix it")]);
+        let context = events.iter().find(|event| event["name"] == name).unwrap();
+        assert_eq!(context["text"], before);
+    }
+    // A person may write all of these words.
+    for text in [
+        "why \"# Context from my IDE setup:\"?",
+        "# Files mentioned by the user:\nnone",
+    ] {
+        assert_eq!(
+            by_and_text(&events(&[message("user", text), sent(text)])),
+            [("person", text)]
+        );
+    }
 }

@@ -81,6 +81,9 @@ pub(super) fn steps(row: Row) -> Result<Steps, Outcome> {
     Ok(match row {
         Row::Line(kind) => line(kind)?,
         Row::Retained(RetainedKind::VerifiedAnswer) => of(shapes::any, items::verified_answer),
+        Row::Retained(RetainedKind::DeliveredAssistantMessage) => {
+            of(messages::delivered, items::delivered)
+        }
         Row::Item(kind) => item(kind),
         Row::Event(kind) => event(kind)?,
         Row::Completed(kind) => completed(kind),
@@ -103,6 +106,7 @@ fn line(kind: LineKind) -> Result<Steps, Outcome> {
         Kind::SessionMeta => of(session::session_meta, settings::session_meta),
         Kind::WorldState => of(session::world_state, settings::world_state),
         Kind::Compacted => of(shapes::compaction, turns::compacted),
+        Kind::InterAgentCommunication => of(messages::words_of_agents, agents::words_of_agents),
         Kind::Omitted(outcome) => return Err(outcome),
     })
 }
@@ -194,6 +198,8 @@ fn completed(kind: CompletedKind) -> Steps {
         Kind::WebSearch => of(calls::search_event, provider_calls::web_search_event),
         Kind::ImageGeneration => of(calls::generated_image, provider_calls::generated_image),
         Kind::Sleep => of(calls::sleep, nested_calls::sleep),
+        Kind::Extension => of(calls::extension, provider_calls::extension),
+        Kind::FunctionCallOutput => of(messages::told_output, message_events::told_output),
         Kind::EnteredReviewMode => of(shapes::review_begins, agents::entered_review_mode),
         Kind::ExitedReviewMode => of(shapes::review_ends, agents::exited_review_mode),
         Kind::Plan => of(messages::plan_item, message_events::plan_item),

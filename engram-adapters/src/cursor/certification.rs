@@ -96,7 +96,12 @@ const GAP_ROWS: &[GapRow] = &[
             has_event(case, Kind::ToolResult, |result| {
                 result.text("stdout").is_some_and(|out| out.contains(stub))
             })
-        })
+        }) || is_of(case, &[revisions::EDITOR_ROWS])
+            && has_event(case, Kind::ToolResult, |result| {
+                result.text("tool") == Some("read_file_v2")
+                    && result.text("status") == Some("ok")
+                    && !result.has("stdout")
+            })
     }),
     GapRow::new("result.no_denial", Kind::ToolResult, |case| {
         let is_denied = |result: &Event| {
@@ -138,6 +143,11 @@ const GAP_ROWS: &[GapRow] = &[
     })
     .without_lines(|edit| !edit.has("before_hash"))
     .without_hash(|edit| !edit.has("file_after_hash")),
+    GapRow::new("edit.no_content", Kind::CodeEdit, |case| {
+        is_of(case, &[revisions::EDITOR_ROWS]) && has_event(case, Kind::CodeEdit, lacks_content)
+    })
+    .without_lines(lacks_content)
+    .without_hash(lacks_content),
     GapRow::new("edit.no_range", Kind::CodeEdit, |case| {
         has_event(case, Kind::CodeEdit, |edit| {
             is_snippet(edit) && !edit.has("call_id") && !edit.has("confirmed")
@@ -165,7 +175,7 @@ const EXECUTED: &[&str] = &[revisions::RUNS, revisions::MESSAGES, revisions::SDK
 const DECODED: &[&str] = &[revisions::CHAT, revisions::STREAM, revisions::SDK_HOOKS];
 
 /// What stubs of results contain.
-const STUBS: &[&str] = &["totalLinesInFile", "content_length"];
+const STUBS: &[&str] = &["content_length"];
 
 /// True if a session has one of these schemas.
 fn is_of(case: &Case<'_>, schemas: &[&str]) -> bool {
@@ -195,6 +205,18 @@ fn has_arg(call: &Event, name: &str) -> bool {
     call.0
         .pointer("/args")
         .is_some_and(|args| args.get(name).is_some())
+}
+
+/// True for an edit of which only the file is known.
+fn lacks_content(edit: &Event) -> bool {
+    [
+        "before_hash",
+        "after_hash",
+        "file_before_hash",
+        "file_after_hash",
+    ]
+    .iter()
+    .all(|key| !edit.has(key))
 }
 
 /// True for an edit of a file that was there before.

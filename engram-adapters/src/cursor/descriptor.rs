@@ -9,7 +9,7 @@ use super::table::MEMBERS;
 /// The self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "cursor",
-    adapter_version: "0.6.0",
+    adapter_version: "0.7.0",
     harness_family: "cursor",
     matrix: revisions::MATRIX,
     schema_detection_strategy: "Structure of the first lines: `role` and `message.content` without a `type` (transcripts), \
@@ -92,8 +92,8 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "result.stub",
-        reason: "The editor and hooks have some results as a stub, such as the number of lines or characters of a file that was read.",
-        fixture: "2026.06/editor",
+        reason: "The editor and hooks have some results as a stub, such as the number of lines or characters of a file that was read. Results of the editor's searches are mostly only in the message of the agent's protocol (`toolCallBinary`).",
+        fixture: "2026.06/editor_results",
     },
     Gap {
         code: "result.no_denial",
@@ -132,13 +132,18 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "edit.decoded_file",
-        reason: "The harness removes the byte order mark of a file that it reads and decodes Latin-1, which the log does not show. So a whole file has a hash only if the harness itself created it.",
+        reason: "The harness removes the byte order mark of a file that it reads and decodes Latin-1, which the log does not show. So a whole file, and an edit of its first line, has a hash only if the harness itself created it.",
         fixture: "sdk-1.0.32/hooks_edit",
     },
     Gap {
         code: "edit.diff_only",
-        reason: "An edit has its diff, not the file: the hash of the whole file is not known, nor the text of a deleted one.",
+        reason: "An edit has its diff, not the file: the hash of the whole file is not known, nor the text of a deleted one, nor whether a byte order mark is before the first line of an old one.",
         fixture: "sdk-1.0.32/interrupt",
+    },
+    Gap {
+        code: "edit.no_content",
+        reason: "The editor's store has lost the texts of the file, or the result of an older tool has a diff for display alone: such an edit has its file and its operation.",
+        fixture: "2026.06/editor_results",
     },
     Gap {
         code: "edit.no_range",

@@ -175,7 +175,8 @@ const EDITOR_ROWS_COVERAGE: Coverage = Coverage {
     msg_out: MADE_UP,
     tool_call: MADE_UP,
     tool_result: Grade::Partial(&["evidence.made_up", "result.stub"]),
-    code_edit: MADE_UP,
+    code_read: Grade::Partial(&["evidence.made_up", "read.no_lines", "read.no_total"]),
+    code_edit: Grade::Partial(&["evidence.made_up", "edit.no_content"]),
     ..NO_CLAIM
 };
 

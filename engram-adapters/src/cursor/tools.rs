@@ -110,7 +110,13 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("deep_search", ToolKind::Search),
         ("list_dir", ToolKind::List),
         ("list_dir_v2", ToolKind::List),
+        ("codebase_search", ToolKind::Search),
+        ("grep_search", ToolKind::Search),
+        ("apply_patch", ToolKind::Edit),
+        ("MultiEdit", ToolKind::Edit),
+        ("run_terminal_cmd", ToolKind::Execute),
         ("run_terminal_command_v2", ToolKind::Execute),
+        ("update_current_step", ToolKind::Plan),
         ("write_shell_stdin", ToolKind::Execute),
         ("await", ToolKind::Execute),
         ("web_fetch", ToolKind::Fetch),
@@ -143,7 +149,11 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("report_bugfix_results", ToolKind::Other),
         ("ai_attribution", ToolKind::Other),
     ],
-    // Tools of MCP servers, in hook payloads.
-    prefixes: &[("MCP:", ToolKind::Mcp)],
+    // Tools of MCP servers: in hook payloads, and in the editor's rows of 2026 and of 2025.
+    prefixes: &[
+        ("MCP:", ToolKind::Mcp),
+        ("mcp-", ToolKind::Mcp),
+        ("mcp_", ToolKind::Mcp),
+    ],
     ..ToolTable::EMPTY
 };

@@ -113,6 +113,8 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("replace", ToolKind::Edit),
         ("write_file", ToolKind::Write),
         ("run_shell_command", ToolKind::Execute),
+        ("list_background_processes", ToolKind::List),
+        ("read_background_output", ToolKind::Execute),
         ("grep_search", ToolKind::Search),
         ("search_file_content", ToolKind::Search),
         ("glob", ToolKind::Search),
@@ -131,6 +133,8 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("delegate_to_agent", ToolKind::Delegate),
         ("generalist", ToolKind::Delegate),
         ("complete_task", ToolKind::Delegate),
+        ("list_mcp_resources", ToolKind::Mcp),
+        ("read_mcp_resource", ToolKind::Mcp),
         // The MCP server of the fixtures. Versions before 0.31.0 log the tool without a prefix.
         ("echo", ToolKind::Mcp),
     ],

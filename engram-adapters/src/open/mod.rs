@@ -4,11 +4,11 @@ use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
+pub use engram_core::bounds;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Reader, Source, Spool};
 
-pub mod bounds;
 #[cfg(feature = "sqlite")]
 mod copies;
 pub mod database;
@@ -29,6 +29,7 @@ pub mod store;
 pub mod table;
 pub mod tables;
 pub mod text;
+mod utf16_stream;
 #[cfg(feature = "zstd")]
 mod zstd_stream;
 
@@ -40,10 +41,11 @@ use gzip_stream::GzipStream;
 #[cfg(unix)]
 pub(crate) use regular::NO_WAITING;
 pub use regular::regular;
+use utf16_stream::{Utf16Stream, is_utf16};
 #[cfg(feature = "zstd")]
 use zstd_stream::ZstdStream;
 
-/// Opens the artifact at `path`, and decompresses it if its content is compressed.
+/// Opens the artifact at `path`, and decompresses or decodes it as its content needs.
 ///
 /// # Errors
 /// `io`, with the path.
@@ -166,10 +168,12 @@ impl Source for Snapshot {
     }
 }
 
-/// The bytes of an artifact, decompressed where needed.
+/// The bytes of an artifact, decompressed or decoded to UTF-8 where needed.
 pub enum Content<R: Source> {
     /// As it was.
     Plain(R),
+    /// Decoded from UTF-16.
+    Utf16(Spool<Utf16Stream<R>>),
     /// Decompressed from gzip.
     #[cfg(feature = "gzip")]
     Gzip(Spool<GzipStream<R>>),
@@ -184,30 +188,46 @@ const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 /// What a zstd frame begins with.
 const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 
-/// As [`rewinding`], for a stream that is read once.
+/// The content of a stream that is read once, decompressed if it is compressed.
 ///
 /// # Errors
 /// As [`rewinding`].
 pub fn content<R: Read>(reader: R) -> io::Result<Content<Spool<R>>> {
-    rewinding(Spool::of_beginning(reader))
+    let mut reader = Spool::of_beginning(reader);
+    let first = first_bytes(&mut reader)?;
+    decompressed(&first, reader)
 }
 
-/// Looks at the first bytes of a source and decompresses it if it is compressed. The name is not asked.
+/// The content of an artifact: decompressed if it is compressed, as UTF-8 if it is UTF-16. The first bytes decide; the name is not asked.
 ///
 /// # Errors
 /// When the reader fails, or the decoder cannot be set up.
 pub fn rewinding<R: Source>(mut reader: R) -> io::Result<Content<R>> {
+    let first = first_bytes(&mut reader)?;
+    if is_utf16(&first) {
+        return Ok(Content::Utf16(Spool::new(Utf16Stream::new(&first, reader))));
+    }
+    decompressed(&first, reader)
+}
+
+/// The first bytes of a source, which is then at its start again.
+fn first_bytes<R: Source>(reader: &mut R) -> io::Result<Vec<u8>> {
     let mut first = Vec::with_capacity(ZSTD_MAGIC.len());
     reader
         .by_ref()
         .take(ZSTD_MAGIC.len() as u64)
         .read_to_end(&mut first)?;
-    let (is_zstd, is_gzip) = (first == ZSTD_MAGIC, first.starts_with(&GZIP_MAGIC));
     reader.seek(SeekFrom::Start(0))?;
-    match (is_zstd, is_gzip) {
-        (true, _) => from_zstd(reader),
-        (_, true) => from_gzip(reader),
-        _ => Ok(Content::Plain(reader)),
+    Ok(first)
+}
+
+fn decompressed<R: Source>(first: &[u8], reader: R) -> io::Result<Content<R>> {
+    if first == ZSTD_MAGIC {
+        from_zstd(reader)
+    } else if first.starts_with(&GZIP_MAGIC) {
+        from_gzip(reader)
+    } else {
+        Ok(Content::Plain(reader))
     }
 }
 
@@ -250,6 +270,7 @@ impl<R: Source> Read for Content<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Content::Plain(reader) => reader.read(buffer),
+            Content::Utf16(reader) => reader.read(buffer),
             #[cfg(feature = "gzip")]
             Content::Gzip(reader) => reader.read(buffer),
             #[cfg(feature = "zstd")]
@@ -262,6 +283,7 @@ impl<R: Source> Seek for Content<R> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self {
             Content::Plain(reader) => reader.seek(to),
+            Content::Utf16(reader) => reader.seek(to),
             #[cfg(feature = "gzip")]
             Content::Gzip(reader) => reader.seek(to),
             #[cfg(feature = "zstd")]
@@ -274,8 +296,7 @@ impl<R: Source> Source for Content<R> {
     fn may_have_changed(&mut self) -> bool {
         match self {
             Content::Plain(reader) => reader.may_have_changed(),
-            // What is decompressed is stored.
-            #[cfg(any(feature = "gzip", feature = "zstd"))]
+            // What is decompressed or decoded is stored.
             _ => false,
         }
     }
@@ -400,6 +421,35 @@ mod tests {
             io::read_to_string(&mut shrunk).unwrap_err().kind(),
             ErrorKind::UnexpectedEof
         );
+    }
+
+    #[test]
+    fn a_log_in_utf_16_gives_the_events_of_the_same_log_in_utf_8() {
+        let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/");
+        for log in [
+            "claude-code/2.1.329/a_qa/session/.claude/projects/-home-dev-proj/a1b4a766-80c8-49fe-8160-a44929b36ca0.jsonl",
+            "claude-code/2.0.32/n_hooks/stdout/run2.jsonl",
+        ] {
+            let text = std::fs::read_to_string(format!("{logs}{log}")).unwrap();
+            let marked = format!("\u{feff}{text}");
+            let tape = |bytes: &[u8]| {
+                let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+                std::fs::write(&path, bytes).unwrap();
+                let options = Options {
+                    policy: Policy::Strict,
+                    ..Options::default()
+                };
+                let mut tape = Vec::new();
+                let input = artifact(&path, options.limits).unwrap();
+                crate::ingest(input, &options, &mut JsonLines::new(&mut tape)).unwrap();
+                String::from_utf8(tape).unwrap()
+            };
+            let of_utf8 = tape(marked.as_bytes());
+            for bytes_of in [u16::to_le_bytes, u16::to_be_bytes] {
+                let bytes: Vec<u8> = marked.encode_utf16().flat_map(bytes_of).collect();
+                assert!(tape(&bytes) == of_utf8, "{log}");
+            }
+        }
     }
 
     #[test]

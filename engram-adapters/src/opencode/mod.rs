@@ -35,7 +35,10 @@ use revisions::{STEP_STREAM, STREAM};
 use source::detect;
 
 /// Where sessions are kept.
-const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::XdgData, "opencode")];
+const HOMES: &[HomeDirectory] = &[
+    HomeDirectory::new(Base::XdgData, "opencode"),
+    HomeDirectory::new(Base::XdgData, "opencode").file_of("OPENCODE_DB"),
+];
 
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();

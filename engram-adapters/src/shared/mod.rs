@@ -10,6 +10,7 @@
 //! | convert times to the tape's form | [`time`] |
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
 //! | read files beside an artifact | [`neighbours`], [`remembered`] |
+//! | split words from what a harness puts around them | [`wrappers`] |
 //! | search long texts | [`search`] |
 //! | describe attached media | [`media`] |
 
@@ -31,3 +32,4 @@ pub mod time;
 pub mod tool_table;
 pub mod value;
 pub mod view;
+pub mod wrappers;

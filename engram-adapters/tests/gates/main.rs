@@ -30,6 +30,7 @@ mod snapshot_faults;
 mod snapshots;
 mod span_text;
 mod stores;
+mod sums;
 mod tape;
 mod tidy;
 mod tree;

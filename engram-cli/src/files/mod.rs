@@ -5,6 +5,7 @@ use std::io::{self, Write, stdout};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
+use engram_core::file_path::comparable;
 use engram_core::stats::{Stats, TokenCounts};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -106,6 +107,11 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
     Ok(answers.exit)
 }
 
+/// True for a file whose path contains the wanted text. Paths of Windows are compared in any spelling.
+fn is_below(file: &str, below: &str) -> bool {
+    file.contains(below) || comparable(file).contains(&*comparable(below))
+}
+
 /// The files of all sessions.
 fn rows(sessions: Vec<Counted<Edits>>, below: Option<&str>) -> Vec<Row> {
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
@@ -119,13 +125,15 @@ fn rows(sessions: Vec<Counted<Edits>>, below: Option<&str>) -> Vec<Row> {
         ];
         let id = id.into_iter().flatten().collect::<Vec<_>>().join("/");
         for (file, changes) in more.into_files() {
-            if below.is_some_and(|below| !file.contains(below)) {
+            if below.is_some_and(|below| !is_below(&file, below)) {
                 continue;
             }
-            let row = rows.entry(file.clone()).or_insert_with(|| Row {
-                file,
-                ..Row::default()
-            });
+            let row = rows
+                .entry(comparable(&file).into_owned())
+                .or_insert_with(|| Row {
+                    file,
+                    ..Row::default()
+                });
             row.edits += changes.edits;
             row.sessions.insert(id.clone());
             row.harnesses.insert(overview.harness.clone());

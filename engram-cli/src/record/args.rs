@@ -14,9 +14,12 @@ pub struct Record {
     /// Which version of which harness, such as `claude-code@2.1.332`
     #[arg(value_name = "HARNESS@VERSION", required_unless_present_any = ["inside", "sweep", "live"])]
     pub what: Option<String>,
-    /// Record this scenario; may be given several times [default: the core ones]
+    /// Record this scenario; may be given several times [default: the core ones, and all in a sweep's newest version]
     #[arg(long, value_name = "ID")]
     pub scenario: Vec<String>,
+    /// Record every scenario that the harness can run
+    #[arg(long, conflicts_with = "scenario")]
+    pub wide: bool,
     /// Where harnesses are installed: `DIR/<harness>/<version>/node_modules`
     #[arg(long, value_name = "DIR", default_value = "harnesses")]
     pub installed: PathBuf,
@@ -36,7 +39,7 @@ pub struct Record {
     pub open: bool,
     /// Ask a real provider a question and for one call, if RUN_LIVE_TESTS is 1 and its key is there; without HARNESS@VERSION with the newest
     /// version of each harness that ACK_ADAPTERS names
-    #[arg(long, conflicts_with_all = ["sweep", "scenario"])]
+    #[arg(long, conflicts_with_all = ["sweep", "scenario", "wide"])]
     pub live: bool,
     /// Print one JSON object
     #[arg(long)]
@@ -61,9 +64,12 @@ pub struct Sweep {
     /// In a sweep, the most versions that are run now
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub most: usize,
-    /// In a sweep, only part I of N parts of the versions
-    #[arg(long, value_name = "I/N", value_parser = shard, default_value = "0/1")]
+    /// In a sweep, only shard I of N shards of the versions, from 1; `engram matrix join` joins what they find
+    #[arg(long, value_name = "I/N", value_parser = shard, default_value = "1/1", hide_default_value = true)]
     pub shard: (usize, usize),
+    /// In a sweep, how many versions are run at the same time
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub jobs: u8,
     /// In a sweep, also versions with this outcome
     #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
     pub again: Option<Outcome>,
@@ -76,9 +82,6 @@ pub struct Sweep {
     /// The script that lists and installs versions
     #[arg(long, value_name = "FILE", default_value = "scripts/install-harness")]
     pub installer: PathBuf,
-    /// The tree of recordings whose structure is known
-    #[arg(long, value_name = "DIR", default_value = "fixtures")]
-    pub known: PathBuf,
 }
 
 fn shard(text: &str) -> Result<(usize, usize), String> {
@@ -86,8 +89,8 @@ fn shard(text: &str) -> Result<(usize, usize), String> {
         .split_once('/')
         .and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
     numbers
-        .filter(|(part, of): &(usize, usize)| part < of)
-        .ok_or_else(|| "expected I/N, with I from 0 and below N".to_owned())
+        .filter(|(part, of): &(usize, usize)| (1..=*of).contains(part))
+        .ok_or_else(|| "expected I/N, with I from 1 to N".to_owned())
 }
 
 fn outcome(text: &str) -> Result<Outcome, String> {
@@ -101,7 +104,27 @@ fn outcome(text: &str) -> Result<Outcome, String> {
         .ok_or_else(|| format!("expected one of {}", words.join(", ")))
 }
 
-/// The scenarios with these ids; the core ones if none is asked for.
+/// The scenarios that a harness can run: every one, or the core ones.
+///
+/// # Errors
+/// If there is none.
+pub fn set_of<'s>(
+    all: &'s BTreeMap<String, Scenario>,
+    is_wide: bool,
+    family: &str,
+) -> Result<Vec<&'s Scenario>, RecorderError> {
+    let found: Vec<&Scenario> = all
+        .values()
+        .filter(|scenario| (is_wide || scenario.core) && scenario.is_for(family))
+        .collect();
+    if found.is_empty() {
+        let what = format!("no scenario is `core` and for {family}; name one with --scenario");
+        return Err(RecorderError::new(Fault::UnknownScenario, what));
+    }
+    Ok(found)
+}
+
+/// The scenarios with these ids.
 ///
 /// # Errors
 /// If there is no such scenario for this harness.
@@ -110,18 +133,6 @@ pub fn chosen<'s>(
     ids: &[String],
     family: &str,
 ) -> Result<Vec<&'s Scenario>, RecorderError> {
-    if ids.is_empty() {
-        let core: Vec<&Scenario> = all
-            .values()
-            .filter(|scenario| scenario.core && scenario.is_for(family))
-            .collect();
-        let none = || format!("no scenario is `core` and for {family}; name one with --scenario");
-        return if core.is_empty() {
-            Err(RecorderError::new(Fault::UnknownScenario, none()))
-        } else {
-            Ok(core)
-        };
-    }
     let find = |id: &String| {
         let unknown = || {
             RecorderError::new(
@@ -154,18 +165,25 @@ mod tests {
             serde_json::from_str(&text).unwrap()
         };
         let all = |core| BTreeMap::from([("a".to_owned(), scenario(core))]);
-        assert_eq!(chosen(&all(true), &[], "codex").unwrap().len(), 1);
-        for (core, ids, family) in [
-            (false, vec![], "codex"),
-            (true, vec![], "gemini"),
-            (true, vec!["a"], "gemini"),
-            (true, vec!["b"], "codex"),
-        ] {
-            let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
-            assert_eq!(
-                chosen(&all(core), &ids, family).unwrap_err().fault,
-                Fault::UnknownScenario
-            );
+        let fault = |found: Result<Vec<&Scenario>, RecorderError>| found.unwrap_err().fault;
+        assert_eq!(set_of(&all(true), false, "codex").unwrap().len(), 1);
+        assert_eq!(set_of(&all(false), true, "codex").unwrap().len(), 1);
+        for (core, is_wide, family) in [(false, false, "codex"), (true, true, "gemini")] {
+            let found = set_of(&all(core), is_wide, family);
+            assert_eq!(fault(found), Fault::UnknownScenario);
+        }
+        for (id, family) in [("a", "gemini"), ("b", "codex")] {
+            let found = chosen(&all(true), &[id.to_owned()], family);
+            assert_eq!(fault(found), Fault::UnknownScenario);
+        }
+    }
+
+    #[test]
+    fn shards_are_counted_from_one() {
+        assert_eq!(shard("2/4"), Ok((2, 4)));
+        assert_eq!(shard("4/4"), Ok((4, 4)));
+        for wrong in ["0/4", "5/4", "1/0", "1", "a/b"] {
+            assert!(shard(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use engram_recorder::error::{Fault, RecorderError};
 use engram_recorder::harness::HARNESSES;
-use engram_recorder::matrix::{Matrix as Lines, Outcome, Row};
-use engram_recorder::shape::Shape;
-use engram_recorder::sweep::judged_row;
+use engram_recorder::kept::Kept;
+use engram_recorder::matrix::{Matrix as Lines, Outcome, Row, Version};
+use engram_recorder::scenario::Scenario;
+use engram_recorder::sweep::{judged_row, now, put, shown};
 use engram_recorder::{lists, propose};
 
 use crate::exit::Exit;
@@ -46,6 +47,18 @@ pub enum Command {
         #[arg(long, value_name = "DIR", default_value = "matrix/lists")]
         lists: PathBuf,
     },
+    /// Join what shards of a sweep have found
+    ///
+    /// Lines, facts and lists of these directories are added to those of the matrix. Of two lines for one version the one that was run later
+    /// counts, so the order of the directories does not matter.
+    Join {
+        /// Directories that shards have written
+        #[arg(value_name = "DIR", required = true)]
+        directories: Vec<PathBuf>,
+        /// The directory of the matrix
+        #[arg(long, value_name = "DIR", default_value = "matrix")]
+        matrix: PathBuf,
+    },
     /// Print the change that the matrix and recordings earn, as a patch
     ///
     /// Each adapter has a list of the versions whose checks all hold. Recordings are judged first: `earned`, `additive` or `broken` goes to
@@ -54,9 +67,9 @@ pub enum Command {
         /// Also judge the versions in this tree of recordings
         #[arg(long, value_name = "DIR")]
         recordings: Option<PathBuf>,
-        /// The tree of recordings whose structure is known
-        #[arg(long, value_name = "DIR", default_value = "fixtures")]
-        known: PathBuf,
+        /// The directory of the scenarios
+        #[arg(long, value_name = "DIR", default_value = "scenarios")]
+        scenarios: PathBuf,
         /// The repository that the patch is for
         #[arg(long, value_name = "DIR", default_value = ".")]
         repository: PathBuf,
@@ -77,9 +90,13 @@ pub fn run(args: &Matrix, report: &Reporter) -> io::Result<Exit> {
         } => kept(what, installed, lists, report),
         Command::Propose {
             recordings,
-            known,
+            scenarios,
             repository,
-        } => proposed(recordings.as_deref(), known, repository, report),
+        } => proposed(recordings.as_deref(), scenarios, repository, report),
+        Command::Join {
+            directories,
+            matrix,
+        } => joined(directories, matrix),
     };
     match done {
         Ok((text, exit)) => crate::print(&text).map(|_| exit),
@@ -148,65 +165,107 @@ fn kept(
 
 fn proposed(
     recordings: Option<&Path>,
-    known: &Path,
+    scenarios: &Path,
     repository: &Path,
     report: &Reporter,
 ) -> Result<(String, Exit), RecorderError> {
     let (mut text, mut exit) = (String::new(), Exit::Success);
     let tree = recordings.unwrap_or(Path::new(""));
     let versions = recordings.map(versions_of).transpose()?.unwrap_or_default();
+    let all = match recordings {
+        Some(_) => Scenario::read_all(scenarios)?,
+        None => BTreeMap::new(),
+    };
+    let directory = Path::new("matrix");
     for harness in HARNESSES.iter().map(|harness| harness.family()) {
-        let file = Path::new("matrix").join(format!("{harness}.tsv"));
-        let mut matrix = Lines::read(&repository.join(&file))?;
+        let mut kept = Kept::read(&repository.join(directory), harness)?;
         let recorded = versions.get(harness).map(Vec::as_slice).unwrap_or_default();
-        let shape = match recorded {
-            [] => Shape::default(),
-            _ => Shape::of_harness(harness, known)?,
-        };
         for version in recorded {
-            let row = judged(tree, harness, version, &shape, report)?;
+            let number = version
+                .parse()
+                .map_err(|error| RecorderError::new(Fault::Misconfigured, error))?;
+            judge(&mut kept, &number, tree, &all)?;
+            kept.compare()?;
+            let row = &kept.matrix.0[&number];
             if row.outcome == Outcome::Broken {
                 exit = Exit::PartialFailure;
             }
-            let version = version
-                .parse()
-                .map_err(|error| RecorderError::new(Fault::Misconfigured, error))?;
-            let line = matrix.0.entry(version).or_default();
-            *line = Row {
-                published: std::mem::take(&mut line.published),
-                ..row
-            };
+            let line = [row.outcome.as_str(), &row.why, &row.new].join(" ");
+            report.note(&printable(&format!(
+                "{harness}@{version}: {}",
+                line.trim_end()
+            )));
         }
-        text.push_str(&propose::patch(repository, &file, &matrix.to_string())?);
+        let mut add = |file: &Path, content: &str| -> Result<(), RecorderError> {
+            text.push_str(&propose::patch(repository, file, content)?);
+            Ok(())
+        };
+        add(
+            &directory.join(kept.matrix_file()),
+            &kept.matrix.to_string(),
+        )?;
+        if !kept.facts.0.is_empty() {
+            add(&directory.join(kept.facts_file()), &kept.facts.to_string())?;
+        }
         let source = propose::source(harness);
         if repository.join(&source).is_file() {
-            let swept = propose::swept(harness, &matrix);
-            text.push_str(&propose::patch(repository, &source, &swept)?);
+            add(&source, &propose::swept(harness, &kept.matrix))?;
         }
     }
     Ok((text, exit))
 }
 
-/// The line of a recorded version; what came of it goes to standard error.
-fn judged(
+/// Gives a recorded version its line and its facts.
+fn judge(
+    kept: &mut Kept,
+    version: &Version,
     tree: &Path,
-    harness: &str,
-    version: &str,
-    known: &Shape,
-    report: &Reporter,
-) -> Result<Row, RecorderError> {
-    let scenarios = names(&tree.join(harness).join(version))?;
-    let scenarios: Vec<String> = scenarios
+    all: &BTreeMap<String, Scenario>,
+) -> Result<(), RecorderError> {
+    let harness = kept.harness().to_owned();
+    let recordings = tree.join(&harness).join(version.to_string());
+    let ids = names(&recordings)?;
+    let ids: Vec<String> = ids
         .iter()
         .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
         .collect();
+    let known: Vec<(&Scenario, String)> = ids
+        .iter()
+        .filter_map(|id| Some((all.get(id)?, id.clone())))
+        .collect();
     let row = Row {
-        scenarios: scenarios.join(" "),
-        ..judged_row(tree, harness, version, known, &[])?
+        scenarios: ids.join(" "),
+        run: now(),
+        ..judged_row(tree, &harness, &version.to_string())?
     };
-    let line = format!("{harness}@{version}: {} {}", row.outcome.as_str(), row.why);
-    report.note(&printable(line.trim_end()));
-    Ok(row)
+    put(kept, version, row, shown(&harness, &recordings, &known));
+    Ok(())
+}
+
+/// Joins what shards have found.
+fn joined(directories: &[PathBuf], matrix: &Path) -> Result<(String, Exit), RecorderError> {
+    let mut text = String::new();
+    for harness in HARNESSES.iter().map(|harness| harness.family()) {
+        let others = directories.iter().map(|other| Kept::read(other, harness));
+        let others = others.collect::<Result<Vec<Kept>, RecorderError>>()?;
+        if others.iter().all(|other| other.matrix.0.is_empty()) {
+            continue;
+        }
+        let kept = Kept::change(matrix, harness, |kept| {
+            others.into_iter().try_for_each(|other| kept.join(other))
+        })?;
+        let run = kept
+            .matrix
+            .0
+            .values()
+            .filter(|row| row.outcome != Outcome::Unrun);
+        text.push_str(&format!(
+            "{harness}\t{} versions, {} run\n",
+            kept.matrix.0.len(),
+            run.count()
+        ));
+    }
+    Ok((text, Exit::Success))
 }
 
 /// The recorded versions of each harness.

@@ -21,7 +21,7 @@ pub mod shape;
 mod sweep;
 
 pub use self::args::Record;
-use self::args::chosen;
+use self::args::{chosen, set_of};
 
 /// Runs the command.
 ///
@@ -70,10 +70,14 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
         RecorderError::new(Fault::UnknownHarness, format!("{version}: {error}"))
     })?;
     let all = Scenario::read_all(&args.scenarios)?;
-    let chosen = chosen(&all, &args.scenario, family)?;
+    let chosen = if args.scenario.is_empty() {
+        set_of(&all, args.wide, family)?
+    } else {
+        chosen(&all, &args.scenario, family)?
+    };
     let isolation = isolation(args.open, report, INSIDE);
     let installed = args.installed.join(family).join(version);
-    let mut recorded = Vec::new();
+    let (mut recorded, mut refused) = (Vec::new(), Vec::new());
     for scenario in chosen {
         let job = Job {
             harness,
@@ -85,16 +89,29 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
             isolation: &isolation,
             provider: None,
         };
-        let done = job.record()?;
-        report.note(&line(&scenario.id, &done));
-        recorded.push(done);
+        match job.record() {
+            Ok(done) => {
+                report.note(&line(&scenario.id, &done));
+                recorded.push(done);
+            }
+            // What cannot do the first one is not tried further.
+            Err(error) if recorded.is_empty() => return Err(error),
+            Err(error) => {
+                report.note(&format!(
+                    "{}: not recorded: {}",
+                    scenario.id,
+                    printable(&error.what)
+                ));
+                refused.push(scenario.id.as_str());
+            }
+        }
     }
     let judged = judge::version(&args.out, family, version)?;
     let print = |out: &mut dyn Write| -> io::Result<()> {
         if args.json {
             return write_json(
                 out,
-                &json!({"harness": family, "version": version, "recorded": recorded, "judged": judged}),
+                &json!({"harness": family, "version": version, "recorded": recorded, "not_recorded": refused, "judged": judged}),
             );
         }
         for (check, examples) in &judged.failing {
@@ -119,7 +136,7 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
             shows.join(" ")
         )
     };
-    let exit = if judged.failing.is_empty() {
+    let exit = if judged.failing.is_empty() && refused.is_empty() {
         Exit::Success
     } else {
         Exit::PartialFailure

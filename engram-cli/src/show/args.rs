@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::size;
+
 /// Arguments of `engram show`.
 #[derive(Debug, Args)]
 pub struct Show {
-    /// A tape, a session log, a store or directory, or the beginning of a session's id; `-` reads standard input
-    #[arg(value_name = "TAPE|LOG|ID")]
+    /// A tape, a session log, a store or directory, or the beginning of a session's id; `-` reads standard input. With `#SEQ`: this event of
+    /// it and those around it
+    #[arg(value_name = "TAPE|LOG|ID[#SEQ]")]
     pub target: PathBuf,
     /// The directory of tapes in which an id is looked up [default: $ENGRAM_TAPES, else engram/tapes in your data directory]
     #[arg(long, value_name = "DIR")]
@@ -25,6 +28,18 @@ pub struct Show {
     /// Show every line of long outputs
     #[arg(long)]
     pub full: bool,
+    /// With `#SEQ`: so many events before it
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub before: u64,
+    /// With `#SEQ`: so many events after it
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub after: u64,
+    /// With `#SEQ`: print one JSON object per line, and a last one with `returned` and `total`
+    #[arg(long, conflicts_with_all = ["html", "markdown"])]
+    pub json: bool,
+    /// With `#SEQ`: at most so many bytes: a number, or a size such as `32KiB`
+    #[arg(long, value_name = "SIZE", value_parser = size::bytes, default_value_t = 32 << 10)]
+    pub max_bytes: u64,
     /// Do not start a pager
     #[arg(long)]
     pub no_pager: bool,

@@ -42,12 +42,11 @@ struct Known {
     peek: Peek,
 }
 
-/// Finds what the arguments name.
+/// Finds what the arguments name as their target.
 ///
 /// # Errors
 /// If it is no session, or several are.
-pub fn family(args: &Show, options: &SessionOptions) -> Result<Family, Refusal> {
-    let target = &args.target;
+pub fn family(target: &PathBuf, args: &Show, options: &SessionOptions) -> Result<Family, Refusal> {
     if target.as_os_str() == "-" {
         return Ok(Family {
             root: Place::Stdin,

@@ -24,6 +24,7 @@ mod safe;
 mod step;
 mod terminal;
 mod view;
+mod window;
 mod words;
 
 pub use args::Show;
@@ -51,6 +52,15 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
         Ok(options) => options,
         Err(error) => return Ok(report.failure(&error)),
     };
+    if let Some((target, seq)) = window::named(&args.target) {
+        return match family(&target, args, &options) {
+            Ok(family) => window::run(&family.root, seq, args, &options, report),
+            Err(refusal) => Ok(refused(refusal, report)),
+        };
+    }
+    if args.json {
+        return Ok(report.usage("`--json` prints a window: name an event, as in `engram show ID#12 --json`; `engram ingest LOG --out -` prints all events"));
+    }
     match several(args, &options) {
         Ok(Some((families, directory))) => {
             return Ok(site(families, directory, args, &options, report));
@@ -58,7 +68,7 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
         Ok(None) => {}
         Err(refusal) => return Ok(refused(refusal, report)),
     }
-    let family = match family(args, &options) {
+    let family = match family(&args.target, args, &options) {
         Ok(family) => family,
         Err(refusal) => return Ok(refused(refusal, report)),
     };

@@ -102,7 +102,15 @@ impl Place {
         (peek.events > 0).then_some(peek)
     }
 
-    fn send(&self, options: &SessionOptions, sink: &mut dyn EventSink) -> Result<(), AdapterError> {
+    /// Sends its events to a sink.
+    ///
+    /// # Errors
+    /// Those of reading and conversion, with the path; and those of the sink.
+    pub fn send(
+        &self,
+        options: &SessionOptions,
+        sink: &mut dyn EventSink,
+    ) -> Result<(), AdapterError> {
         let at_path = |error: AdapterError| {
             if error.path.is_some() {
                 error

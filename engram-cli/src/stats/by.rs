@@ -1,10 +1,11 @@
 //! `engram stats --by`: the same counts, one row for each project, day, week, harness, model, session or tool.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 use clap::ValueEnum;
 use engram_core::event::EventRef;
+use engram_core::file_path::comparable;
 use engram_core::overview::Overview;
 use engram_core::sink::EventSink;
 use engram_core::stats::{Breakdown, Counts, Split, Stats, TokenCounts};
@@ -92,6 +93,8 @@ impl EventSink for Parts {
 /// The counts by value.
 pub fn groups(by: By, sessions: Vec<Counted<Parts>>, filter: &Filter) -> BTreeMap<String, Counts> {
     let mut groups: BTreeMap<String, Stats> = BTreeMap::new();
+    // A project has the spelling of its path that was met first.
+    let mut spellings: HashMap<String, String> = HashMap::new();
     for Counted {
         stats,
         overview,
@@ -104,10 +107,14 @@ pub fn groups(by: By, sessions: Vec<Counted<Parts>>, filter: &Filter) -> BTreeMa
                 .into_groups()
                 .into_iter()
                 .for_each(|(value, part)| groups.entry(value).or_default().merge(part)),
-            None => groups
-                .entry(by.of_session(&overview))
-                .or_default()
-                .merge(stats),
+            None => {
+                let mut value = by.of_session(&overview);
+                if by == By::Project {
+                    let path = comparable(&value).into_owned();
+                    value = spellings.entry(path).or_insert(value).clone();
+                }
+                groups.entry(value).or_default().merge(stats);
+            }
         }
     }
     // A session that was active in the period may have begun before it.

@@ -1,13 +1,14 @@
 //! Whether a tape loses nothing that another one has. Numbers of events do not count, because an event may have got more before it.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead};
 use std::path::Path;
 
-use engram_adapters::open;
 use engram_core::keys::hash64;
 use engram_core::tape::Members;
 use serde::Deserialize;
+
+use crate::tapes::open_found_tape;
 
 /// Members that change with the number of events before.
 const NUMBERS: [&str; 2] = ["seq", "parent"];
@@ -158,7 +159,7 @@ impl Events {
 
 /// The events of the tape at `path`; `None` if a line is not an event.
 fn events(path: &Path) -> io::Result<Option<Events>> {
-    let mut tape = BufReader::with_capacity(256 << 10, open::content(open::regular(path)?)?);
+    let mut tape = open_found_tape(path)?;
     let (mut events, mut line) = (Events::default(), String::new());
     loop {
         line.clear();

@@ -68,6 +68,31 @@ fn every_home_that_is_there_is_converted_and_a_missing_one_is_no_error() {
 }
 
 #[test]
+fn a_database_that_a_variable_names_is_searched_and_said() {
+    let (home, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let database = only_file(
+        &fixture("opencode/2.0.0-pre.20260717/ask"),
+        "opencode-next.db",
+    );
+    let elsewhere = home.path().join("work/sessions.db");
+    let ingest = || {
+        at_home(home.path(), &["ingest", "-v", "--out", text(out.path())])
+            .env("OPENCODE_DB", &elsewhere)
+            .output()
+            .unwrap()
+    };
+    let missing = stderr(&ingest());
+    assert!(missing.contains("~/work/sessions.db"), "{missing}");
+    fs::create_dir(home.path().join("work")).unwrap();
+    fs::copy(database, &elsewhere).unwrap();
+    let output = ingest();
+    let said = stderr(&output);
+    assert_eq!(code(&output), 0, "{said}");
+    assert!(said.contains("looking in  ~/work/sessions.db\n"), "{said}");
+    assert!(!tapes(out.path()).is_empty(), "{said}");
+}
+
+#[test]
 fn a_variable_of_a_harness_names_its_home() {
     let (home, empty, out) = (
         home(),

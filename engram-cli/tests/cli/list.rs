@@ -146,6 +146,69 @@ fn sub_agents_are_listed_on_request() {
 }
 
 #[test]
+fn a_session_that_only_a_history_names_is_lost() {
+    let log = claude_session("kept");
+    let history = concat!(
+        r#"{"display":"the first words","pastedContents":{},"timestamp":1795256329654,"project":"/home/dev/old","sessionId":"gone"}"#,
+        "\n",
+        r#"{"display":"more","pastedContents":{},"timestamp":1795256340381,"project":"/home/dev/old","sessionId":"gone"}"#,
+        "\n",
+        r#"{"display":"here","pastedContents":{},"timestamp":1795256340381,"project":"/home/dev/proj","sessionId":"kept"}"#,
+        "\n",
+        r#"{"display":"/exit","pastedContents":{},"timestamp":1795256340381,"project":"/home/dev/proj","sessionId":"left"}"#,
+        "\n",
+    );
+    let files = [
+        (".claude/projects/p/kept.jsonl", log.as_str()),
+        (".claude/history.jsonl", history),
+    ];
+    let directory = directory_of(&files);
+    let claude = directory.path().join(".claude");
+    let rows = list(&[text(&claude)]);
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    let lost = rows.iter().find(|row| row["tape"] == "lost").unwrap();
+    assert_eq!(
+        (&lost["session_id"], &lost["first_prompt"], &lost["project"]),
+        (
+            &"gone".into(),
+            &"the first words".into(),
+            &"/home/dev/old".into()
+        )
+    );
+    assert_eq!(
+        (&lost["start"], &lost["prompts"]),
+        (&"2026-11-21T10:18:49.654Z".into(), &2.into())
+    );
+    assert_eq!(list(&[text(&claude), "--harness", "codex"]).len(), 0);
+    // Also where nothing else is left.
+    fs::remove_dir_all(claude.join("projects")).unwrap();
+    assert_eq!(states(&list(&[text(&claude)])), ["lost", "lost"]);
+    // It is never a tape.
+    let out = tempfile::tempdir().unwrap();
+    run(&["ingest", text(&claude), "--out", text(out.path())]);
+    assert!(tapes(out.path()).is_empty());
+}
+
+#[test]
+fn a_directory_of_windows_is_one_project_in_any_spelling() {
+    let session = |id: &str, project: &str| {
+        let project = project.replace('\\', "\\\\");
+        claude_session(id).replace("/home/dev/proj", &project)
+    };
+    let directory = directory_of(&[
+        ("1.jsonl", &session("a", "C:\\Users\\dev")),
+        ("2.jsonl", &session("b", "c:\\users\\dev")),
+    ]);
+    let path = text(directory.path());
+    for wanted in ["C:\\Users\\dev", "c:/users/dev/"] {
+        assert_eq!(list(&[path, "--project", wanted]).len(), 2, "{wanted}");
+    }
+    let output = run(&["stats", "--json", "--by", "project", path]);
+    let projects = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(projects.lines().count(), 1, "{projects}");
+}
+
+#[test]
 fn filters_choose_sessions() {
     let (claude, codex) = (fixture(CLAUDE), fixture(CODEX));
     let count = |args: &[&str]| list(&[&[text(&claude), text(&codex)], args].concat()).len();

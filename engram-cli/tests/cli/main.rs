@@ -32,6 +32,8 @@ mod looking;
 mod many_sessions;
 #[cfg(unix)]
 mod matrix;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod one_session;
 mod opened_files;
 mod public_index;
@@ -58,6 +60,7 @@ fn engram() -> Command {
         "CODEX_HOME",
         "GEMINI_CLI_HOME",
         "CURSOR_DATA_DIR",
+        "OPENCODE_DB",
         "XDG_DATA_HOME",
         "XDG_CONFIG_HOME",
     ] {

@@ -2,8 +2,7 @@
 
 use super::*;
 
-const HEAD: &str =
-    "version\tpublished\toutcome\twhy\tas\tshape\tdigest\tscenarios\tfeatures\tchecks\tseconds\n";
+const HEAD: &str = "version\tpublished\toutcome\twhy\tnew\tas\tshape\tdigest\tscenarios\tfeatures\tchecks\tseconds\tadapter\trun\n";
 
 /// A repository with a matrix of one harness, and the list of its adapter.
 fn repository(rows: &str) -> TempDir {
@@ -34,8 +33,8 @@ fn propose(repository: &Path, more: &[&str]) -> (i32, String, String) {
 #[test]
 fn versions_whose_checks_hold_are_proposed_for_the_list_of_their_adapter() {
     let repository = repository(
-        "0.2.0\t2026-01-02\tbroken\tx\t\ts\td\ta_qa\t\t1/1\t9\n\
-         0.1.0\t2026-01-01\tearned\t\t\ts\td\ta_qa\t\t2/0\t9\n",
+        "0.2.0\t2026-01-02\tbroken\tx\t\t\ts\td\ta_qa\t\t1/1\t9\t\t\n\
+         0.1.0\t2026-01-01\tearned\t\t\t\ts\td\ta_qa\t\t2/0\t9\t\t\n",
     );
     let (code, patch, said) = propose(repository.path(), &[]);
     assert_eq!(code, 0, "{said}");
@@ -62,16 +61,20 @@ fn recording_is_judged_and_gets_a_line() {
         fs::copy(&path, copy).unwrap();
     }
     let judge = || {
-        propose(
-            repository.path(),
-            &["--recordings", text(&tree), "--known", text(&tree)],
-        )
+        let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+        let words = ["--recordings", text(&tree), "--scenarios", text(&scenarios)];
+        propose(repository.path(), &words)
     };
     let (code, patch, said) = judge();
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("codex@0.171.0: earned"), "{said}");
     assert!(
         patch.contains("+0.171.0\t") && patch.contains("+    \"0.171.0\",\n"),
+        "{patch}"
+    );
+    assert!(
+        patch.contains("+++ b/matrix/facts/codex.tsv\n")
+            && patch.contains("+wide\t=\tx_schema\t\t0.171.0\n"),
         "{patch}"
     );
 
@@ -91,4 +94,37 @@ fn recording_is_judged_and_gets_a_line() {
         "{said}"
     );
     assert!(!patch.contains("+    \"0.171.0\""), "{patch}");
+}
+
+#[test]
+fn shards_are_joined_in_any_order() {
+    let one = repository(
+        "0.2.0\t2026-01-02\tunrun\t\t\t\t\t\t\t\t\t\t\t\n0.1.0\t2026-01-01\tearned\t\t\t\ts\td\ta_qa\t\t2/0\t9\ta@1\t2026-02-01T00:00Z\n",
+    );
+    let two = repository(
+        "0.2.0\t2026-01-02\tbroken\tx\t\t\ts\td\ta_qa\t\t1/1\t9\ta@1\t2026-02-01T00:00Z\n0.1.0\t2026-01-01\tunrun\t\t\t\t\t\t\t\t\t\t\t\n",
+    );
+    let joined = |first: &TempDir, then: &TempDir| {
+        let all = tempfile::tempdir().unwrap();
+        let [first, then] = [first, then].map(|shard| shard.path().join("matrix"));
+        let words = [
+            "matrix",
+            "join",
+            text(&first),
+            text(&then),
+            "--matrix",
+            text(all.path()),
+        ];
+        let output = run(&words);
+        assert_eq!(code(&output), 0);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(said, "codex\t2 versions, 2 run\n");
+        fs::read_to_string(all.path().join("codex.tsv")).unwrap()
+    };
+    let all = joined(&one, &two);
+    assert_eq!(all, joined(&two, &one));
+    assert!(
+        all.contains("\tbroken\t") && all.contains("\tearned\t"),
+        "{all}"
+    );
 }

@@ -357,3 +357,63 @@ fn a_tape_is_redacted_if_that_is_wanted() {
     assert_eq!(code(&ingested), 0);
     assert_eq!(code(&run(&["check", text(directory.path())])), 0);
 }
+
+#[test]
+fn an_event_is_shown_with_those_around_it() {
+    let log = claude_file();
+    let shown = |event: &str, args: &[&str]| {
+        let target = format!("{}#{event}", text(&log));
+        let done = run(&[&["show", &target], args].concat());
+        (code(&done), String::from_utf8(done.stdout).unwrap())
+    };
+    let (exit, words) = shown("5", &[]);
+    let marked: Vec<&str> = words.lines().filter(|line| line.starts_with('>')).collect();
+    assert_eq!((exit, marked.len()), (0, 1), "{words}");
+    assert!(marked[0].starts_with("> #5 "), "{words}");
+    for around in ["  #3 ", "  #4 ", "  #6 ", "  #7 "] {
+        assert!(words.contains(around), "{words}");
+    }
+    let (exit, json) = shown("5", &["--json", "--before", "1", "--after", "0"]);
+    let lines: Vec<serde_json::Value> = json
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!((exit, lines.len()), (0, 3), "{json}");
+    assert_eq!(
+        (&lines[1]["quoted"], &lines[1]["event"]["seq"]),
+        (&true.into(), &5.into())
+    );
+    assert_eq!(
+        (&lines[2]["k"], &lines[2]["returned"]),
+        (&"end".into(), &2.into())
+    );
+    // An event that is not there, and a window without an event.
+    assert_eq!(shown("999999", &[]).0, 2);
+    assert_eq!(code(&run(&["show", text(&log), "--json"])), 2);
+}
+
+#[test]
+fn a_window_holds_its_bound_from_the_first_byte() {
+    let log = claude_file();
+    let target = format!("{}#5", text(&log));
+    for most in ["0", "10", "200", "1000", "5000"] {
+        let shown = run(&[
+            "show",
+            &target,
+            "--before",
+            "50",
+            "--after",
+            "50",
+            "--max-bytes",
+            most,
+        ]);
+        assert_eq!(code(&shown), 0, "{}", stderr(&shown));
+        let words = String::from_utf8(shown.stdout).unwrap();
+        let events: usize = words
+            .lines()
+            .filter(|line| !line.contains(" events shown; "))
+            .map(|line| line.len() + 1)
+            .sum();
+        assert!(events <= most.parse().unwrap(), "{most}: {words}");
+    }
+}

@@ -83,29 +83,55 @@ pub fn has_happened(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
     states.into_iter().any(has)
 }
 
-/// True if the call overwrites a file with a text that the file had after an earlier change. No snapshot shows such a write.
+/// True if the call writes a file as a whole, with a text that the file had before or after some change, or if nothing ever changed the file:
+/// then it had the text that was written. No snapshot shows such a write.
 pub fn writes_same_text(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
     let is_overwrite = edits
         .events
         .iter()
-        .all(|event| event.text("op") == Some("overwrite"));
+        .all(|event| matches!(event.text("op"), Some("overwrite" | "create")));
     let calls: Vec<&Call> = edits
         .call_chain
         .iter()
         .filter_map(|id| case.call(id))
         .collect();
-    let mut states = case
+    let changes: Vec<&RealEdit> = case
         .truth
         .edits
         .iter()
         .filter(|real| real.file == edits.file)
-        .filter_map(|real| real.after.as_deref());
-    is_overwrite
-        && states.any(|state| {
-            calls
-                .iter()
-                .any(|call| spans::strings(&call.args).contains(&state))
-        })
+        .collect();
+    let has_written = |text: &str| {
+        calls
+            .iter()
+            .any(|call| spans::strings(&call.args).contains(&text))
+    };
+    let mut states = changes
+        .iter()
+        .flat_map(|real| [real.before.as_deref(), real.after.as_deref()]);
+    let is_state = states.any(|state| state.is_some_and(has_written));
+    let wrote_hashed_text = edits.events.iter().all(|event| {
+        let hash = event.text("file_after_hash").or(event.text("after_hash"));
+        hash.is_some_and(|hash| text_of(&calls, hash).is_some())
+    });
+    is_overwrite && (is_state || (changes.is_empty() && wrote_hashed_text))
+}
+
+/// True if a call made a link with the name of the file: the ground truth has the change of the file that it leads to.
+pub fn is_through_link(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
+    let name = edits.file.rsplit('/').next().unwrap_or_default();
+    let makes_link = |text: &str| text.contains("ln -") && text.contains(name);
+    let is_changed = case.truth.edits.iter().any(|real| {
+        real.call_ids
+            .iter()
+            .any(|id| edits.call_chain.contains(&id.as_str()))
+    });
+    let mut texts = case
+        .truth
+        .calls
+        .iter()
+        .flat_map(|call| spans::strings(&call.args));
+    is_changed && texts.any(makes_link)
 }
 
 /// True if the edits are by a command, and another command that names the file ran at the same time: what the harness shows as the changes

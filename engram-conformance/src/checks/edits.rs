@@ -29,6 +29,9 @@ pub fn real(case: &Case<'_>, findings: &mut Findings) {
             findings.count_many("edit spans", edits.events.len() as u64);
             continue;
         }
+        let last = edits.events.last().unwrap_or(first);
+        let is_as_before = first.text("file_before_hash").is_some()
+            && first.text("file_before_hash") == last.text("file_after_hash");
         let is_no_change = edits.events.iter().all(|event| {
             let same = |before, after| {
                 event.text(before).is_some() && event.text(before) == event.text(after)
@@ -47,7 +50,9 @@ pub fn real(case: &Case<'_>, findings: &mut Findings) {
             findings.note("edits that the result shows and no snapshot has");
         } else if attribution::writes_same_text(case, &edits) {
             findings.note("files that were written again with the text that they had");
-        } else if is_no_change {
+        } else if attribution::is_through_link(case, &edits) {
+            findings.note("edits of a file that a link leads to");
+        } else if is_no_change || is_as_before {
             findings.count("edits with equal hashes before and after");
         } else if !edits.session.has_failed(first) {
             let calls = edits.call_chain.join(" < ");

@@ -27,17 +27,22 @@ pub fn check(tape: &str) -> Vec<Violation> {
     violations
 }
 
-/// Checks a tape while it is read, and passes each violation to `report`, in the order of the lines. Memory is bounded by the longest line
-/// and the number of tool calls.
+/// The most violations of one tape that are found. A tape that breaks the rules more often is not read to its end.
+pub const MAX_VIOLATIONS: u64 = 1000;
+
+/// Checks a tape while it is read, and passes each violation to `report`, in the order of the lines, up to the line with the
+/// [`MAX_VIOLATIONS`]th one. Memory is bounded by the longest line and the number of tool calls.
 ///
 /// # Errors
 /// If the reader fails.
 pub fn check_stream(mut tape: impl BufRead, report: &mut dyn FnMut(Violation)) -> io::Result<()> {
     let mut flow = flow::Flow::default();
     let (mut bytes, mut number, mut found) = (Vec::new(), 0, Vec::new());
+    let mut violations = 0;
     while tape.read_until(b'\n', &mut bytes)? > 0 {
         number += 1;
         check_line(&bytes, number, &mut flow, &mut found);
+        violations += found.len() as u64;
         found.drain(..).for_each(|Finding { rule, what }| {
             report(Violation {
                 line: number,
@@ -45,6 +50,9 @@ pub fn check_stream(mut tape: impl BufRead, report: &mut dyn FnMut(Violation)) -
                 what,
             })
         });
+        if violations >= MAX_VIOLATIONS {
+            return Ok(());
+        }
         bytes.clear();
     }
     flow.end(&mut found);
@@ -83,5 +91,20 @@ fn check_line(bytes: &[u8], number: u64, flow: &mut flow::Flow, found: &mut Vec<
     }
     if let Some(event) = line::check(line, found) {
         flow.event(&event, found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    #[test]
+    fn a_tape_of_line_ends_alone_is_not_read_to_its_end() {
+        let mut tape = io::repeat(b'\n').take(1 << 40);
+        let mut found = 0;
+        check_stream(io::BufReader::new(&mut tape), &mut |_| found += 1).unwrap();
+        assert_eq!(found, MAX_VIOLATIONS);
     }
 }

@@ -507,7 +507,7 @@ impl Driver<'_> {
             &self.stage,
             &mut self.journal,
         )?;
-        self.run.write(&self.plan.out)?;
+        self.run.write(&mut self.journal)?;
         Ok(reason)
     }
 }

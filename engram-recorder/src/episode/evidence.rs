@@ -13,7 +13,6 @@ use crate::bounded;
 use crate::error::{Fault, RecorderError};
 use crate::harness;
 use crate::process::End;
-use crate::sandbox::write;
 use crate::server::Stage;
 
 /// The most session files that are looked at, and the most bytes of one.
@@ -185,10 +184,10 @@ impl Run {
     ///
     /// # Errors
     /// `io`.
-    pub fn write(&self, directory: &Path) -> Result<(), RecorderError> {
+    pub fn write(&self, journal: &mut Journal) -> Result<(), RecorderError> {
         let bytes =
             canonical::to_vec(self).map_err(|error| RecorderError::new(Fault::Io, error))?;
-        write(&directory.join(RUN), &bytes)
+        journal.file(RUN, &bytes)
     }
 
     /// The hashes of all that is kept.

@@ -71,6 +71,8 @@ impl Clock {
 #[derive(Debug)]
 pub struct Journal {
     directory: PathBuf,
+    /// By its open file: the agent may put something else under the name.
+    folder: File,
     objects: File,
     log: File,
     ledger_file: File,
@@ -92,11 +94,13 @@ impl Journal {
         fs::create_dir_all(directory.join(OBJECTS)).map_err(io)?;
         let log = File::create_new(directory.join(LOG)).map_err(io)?;
         let ledger_file = File::create_new(directory.join(LEDGER)).map_err(io)?;
+        let folder = File::open(directory).map_err(io)?;
         let objects = File::open(directory.join(OBJECTS)).map_err(io)?;
         let directory = directory.to_owned();
         let (log_hash, kept) = (blake3::Hasher::new(), HashSet::new());
         Ok(Journal {
             directory,
+            folder,
             objects,
             log,
             ledger_file,
@@ -175,18 +179,17 @@ impl Journal {
             return Ok(());
         }
         self.bytes += bytes.len() as u64;
-        // In the directory that was made, and only if nobody else has put something there.
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(
-            &self.objects,
-            digits(hash),
-            flags,
-            Mode::from_raw_mode(0o666),
-        );
-        let written = opened
-            .map_err(std::io::Error::from)
-            .and_then(|file| File::from(file).write_all(bytes));
-        written.map_err(|error| RecorderError::io(&object(&self.directory, hash), &error))
+        make(&self.objects, digits(hash), bytes)
+            .map_err(|error| RecorderError::io(&object(&self.directory, hash), &error))
+    }
+
+    /// Adds a file beside the log.
+    ///
+    /// # Errors
+    /// `io`, also if something is there already.
+    pub fn file(&mut self, name: &str, bytes: &[u8]) -> Result<(), RecorderError> {
+        make(&self.folder, name, bytes)
+            .map_err(|error| RecorderError::io(&self.directory.join(name), &error))
     }
 
     /// The hash of the log so far.
@@ -198,6 +201,13 @@ impl Journal {
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
+}
+
+/// Makes a file in the directory that was made, and only if nobody else has put something there.
+fn make(directory: &File, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(0o666));
+    File::from(opened?).write_all(bytes)
 }
 
 /// Where an object is.

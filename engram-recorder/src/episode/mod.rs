@@ -183,8 +183,24 @@ impl Job<'_> {
                 }),
             Err(reason) => Err(reason),
         };
-        let staged = work.path().join(OUT);
-        fs::create_dir_all(&staged).map_err(|error| RecorderError::io(&staged, &error))?;
+        let io = |error: std::io::Error| RecorderError::io(self.out, &error);
+        let above = self
+            .out
+            .parent()
+            .filter(|above| !above.as_os_str().is_empty());
+        let above = above.unwrap_or(Path::new("."));
+        fs::create_dir_all(above).map_err(io)?;
+        // The agent owns the work folder, and may have left links in it: what is written from here on is in a folder that it never saw.
+        let part = WorkFolder::make(".engram-episode-", Some(above))?;
+        let staged = part.path().join("episode");
+        fs::create_dir(&staged).map_err(io)?;
+        let driven = driven.and_then(|reason| {
+            let copied = copy(work.path(), &staged);
+            copied.map(|()| reason).map_err(|error| {
+                outcomes.push(Outcome::of(review::END, Verdict::Blocked, error.what));
+                driver::violation("receipt")
+            })
+        });
         let outcomes = match driven {
             Ok(reason) => review::close_with(&plan, &staged, reason, outcomes)?,
             Err(reason) => {
@@ -194,7 +210,7 @@ impl Job<'_> {
                 outcomes
             }
         };
-        copy(&staged, self.out)?;
+        fs::rename(&staged, self.out).map_err(io)?;
         let reason = match verify(self.out)?.review {
             Review::Blocked(reason) => Some(reason),
             Review::Receipt(_) => None,
@@ -280,8 +296,8 @@ impl Job<'_> {
         let failed = |what: String| RecorderError::new(Fault::Misconfigured, what);
         let budget = plan.profile()?.budget_defaults.wall_clock_ms.get();
         let command =
-            isolation::command(work, &program::root(self.exe)?, &node_directory(), inside);
-        let said =
+            isolation::recorder(work, &program::root(self.exe)?, &node_directory(), inside);
+        let (_, said) =
             isolation::carry_out(command, Duration::from_millis(budget) + SLACK).map_err(failed)?;
         let text = bounded::read_left(&work.join(DONE), MAX_DONE)
             .map_err(|_| failed(format!("the driver inside ended early: {}", said.trim())))?;
@@ -315,6 +331,7 @@ fn prepare(work: &Path, plan: &Plan) -> Result<(), RecorderError> {
 /// # Errors
 /// If the plan cannot be read or carried out.
 pub fn run_file(path: &Path) -> Result<(), RecorderError> {
+    isolation::hide();
     let text = fs::read(path).map_err(|error| RecorderError::io(path, &error))?;
     let plan: Plan = serde_json::from_slice(&text)
         .map_err(|error| RecorderError::new(Fault::BadScenario, error))?;
@@ -336,22 +353,18 @@ fn discard(directory: &Path) -> Result<(), RecorderError> {
         .map_err(io)
 }
 
-/// Copies a directory to a new place, which then has all of it or is not there.
-fn copy(from: &Path, to: &Path) -> Result<(), RecorderError> {
-    let above = to
-        .parent()
-        .filter(|above| !above.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    fs::create_dir_all(above).map_err(|error| RecorderError::io(above, &error))?;
-    let part = WorkFolder::make(".engram-episode-", Some(above))?;
-    let whole = part.path().join("episode");
-    for path in engram_conformance::files(from) {
-        let bytes = bounded::read_left(&path, MAX_FILE)
-            .map_err(|error| RecorderError::io(&path, &error))?;
-        write(
-            &whole.join(path.strip_prefix(from).unwrap_or(&path)),
-            &bytes,
-        )?;
+/// Copies what the driver has left in the work folder. No link is followed.
+fn copy(work: &Path, to: &Path) -> Result<(), RecorderError> {
+    let from = work.join(OUT);
+    if !from.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        let what = format!("{OUT} is no directory any more");
+        return Err(RecorderError::new(Fault::Violation, what));
     }
-    fs::rename(&whole, to).map_err(|error| RecorderError::io(to, &error))
+    for path in engram_conformance::files(&from) {
+        let below = path.strip_prefix(work).unwrap_or(&path);
+        let bytes = bounded::read_below(work, below, MAX_FILE)
+            .map_err(|error| RecorderError::io(&path, &error))?;
+        write(&to.join(path.strip_prefix(&from).unwrap_or(&path)), &bytes)?;
+    }
+    Ok(())
 }

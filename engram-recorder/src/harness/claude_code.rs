@@ -145,7 +145,9 @@ impl Harness for ClaudeCode {
         let mut argv = setting.exe.to_vec();
         if setting.permissions(run) == Permissions::Full {
             argv.push("--dangerously-skip-permissions".to_owned());
-        } else if setting.has_flag("--permission-mode") {
+        } else if setting.permissions(run) == Permissions::Default
+            && setting.has_flag("--permission-mode")
+        {
             argv.extend(["--permission-mode", "default"].map(str::to_owned));
         }
         Some(argv)

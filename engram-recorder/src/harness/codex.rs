@@ -41,14 +41,15 @@ impl Harness for Codex {
     }
 
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)> {
-        let is_full = setting.scenario.permissions == Permissions::Full;
-        let sandbox = if is_full {
-            "danger-full-access"
-        } else {
-            "read-only"
+        let permissions = match setting.scenario.permissions {
+            Permissions::Full => {
+                "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n"
+            }
+            Permissions::Default => "approval_policy = \"never\"\nsandbox_mode = \"read-only\"\n",
+            Permissions::Everyday => "",
         };
         let mut config = format!(
-            "model = \"{}\"\nmodel_provider = \"scripted\"\napproval_policy = \"never\"\nsandbox_mode = \"{sandbox}\"\n\
+            "model = \"{}\"\nmodel_provider = \"scripted\"\n{permissions}\
              model_reasoning_summary = \"detailed\"\nmodel_reasoning_effort = \"medium\"\nshow_raw_agent_reasoning = true\n\
              check_for_update_on_startup = false\n",
             setting.model(self.family(), model(setting))

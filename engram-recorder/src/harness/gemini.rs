@@ -122,7 +122,7 @@ impl Harness for Gemini {
 /// The flags that let it act without asking, if it may.
 fn may_act(setting: &Setting<'_>, run: &Run) -> Vec<String> {
     let flags: &[&str] = match setting.permissions(run) {
-        Permissions::Default => &[],
+        Permissions::Default | Permissions::Everyday => &[],
         Permissions::Full if setting.has_flag("--approval-mode") => &["--approval-mode", "yolo"],
         Permissions::Full => &["--yolo"],
     };

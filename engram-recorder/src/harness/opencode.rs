@@ -45,6 +45,22 @@ fn providers() -> Value {
     })
 }
 
+/// The setting about permissions; none in everyday use.
+fn permission(setting: &Setting<'_>) -> Option<Value> {
+    let mut permission = match setting.scenario.permissions {
+        Permissions::Full => json!({"edit": "allow", "bash": "allow", "webfetch": "allow"}),
+        Permissions::Default => {
+            json!({"edit": "deny", "bash": {"*": "allow", "rm *": "deny"}, "webfetch": "deny"})
+        }
+        Permissions::Everyday => return None,
+    };
+    if setting.is_from(1, 0, 50) && setting.scenario.permissions == Permissions::Full {
+        permission["external_directory"] = json!("allow");
+        permission["doom_loop"] = json!("allow");
+    }
+    Some(permission)
+}
+
 impl Harness for OpenCode {
     fn family(&self) -> &'static str {
         "opencode"
@@ -65,25 +81,18 @@ impl Harness for OpenCode {
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)> {
         let url = format!("http://127.0.0.1:{}/v1", setting.port);
         let model = setting.model(self.family(), MODEL);
-        let mut permission = if setting.scenario.permissions == Permissions::Full {
-            json!({"edit": "allow", "bash": "allow", "webfetch": "allow"})
-        } else {
-            json!({"edit": "deny", "bash": {"*": "allow", "rm *": "deny"}, "webfetch": "deny"})
-        };
-        if setting.is_from(1, 0, 50) && setting.scenario.permissions == Permissions::Full {
-            permission["external_directory"] = json!("allow");
-            permission["doom_loop"] = json!("allow");
-        }
         let provider = |package: &str| json!({"npm": package, "options": {"baseURL": url, "apiKey": FAKE_KEY}, "models": models()});
-        let config = json!({
+        let mut config = json!({
             "$schema": "https://opencode.ai/config.json", "model": model, "small_model": model, "share": "disabled", "autoupdate": false,
-            "permission": permission,
             "provider": {
                 "scripted": provider("@ai-sdk/openai-compatible"),
                 "anthropic": provider("@ai-sdk/anthropic"),
                 "openai": provider("@ai-sdk/openai"),
             },
         });
+        if let Some(permission) = permission(setting) {
+            config["permission"] = permission;
+        }
         let config = with_settings(config, setting, self.family());
         let home = setting.home;
         vec![

@@ -11,6 +11,9 @@ use crate::process::Invocation;
 use crate::scenario::{Resume, Run};
 use crate::tools;
 
+/// Where packages that drive a harness are installed.
+const DRIVERS: &str = "drivers/node_modules";
+
 /// What words of command lines and calls of a client can name.
 pub type Filled = BTreeMap<String, Value>;
 
@@ -25,6 +28,11 @@ impl Session<'_> {
                 json!(places.project.to_string_lossy()),
             ),
             ("prompt".to_owned(), json!(run.prompt)),
+            (
+                "harness".to_owned(),
+                json!(places.harness.to_string_lossy()),
+            ),
+            ("program".to_owned(), json!(self.plan.exe.last())),
         ]);
         if let Some(first) = &self.first {
             let short = first.get(..8).unwrap_or(first);
@@ -50,20 +58,36 @@ impl Session<'_> {
                 .and(self.first.as_deref());
             self.with_setting(|setting| self.harness.invocation(setting, run, session))?
         } else {
-            let argv = self.plan.exe.iter().cloned();
-            let words = run.command.iter();
-            let words = words.map(|word| tools::fill_text(word, values));
+            let mut argv = self.program(run)?;
+            argv.extend(
+                run.command
+                    .iter()
+                    .map(|word| tools::fill_text(word, values)),
+            );
             Invocation {
-                argv: argv.chain(words).collect(),
-                stdin: Vec::new(),
+                argv,
+                stdin: run.stdin.clone().into_bytes(),
             }
         };
         self.add_arguments(&mut invocation.argv, run, values)?;
         Ok(invocation)
     }
 
+    /// What stands before the words of a command: the harness, or `node` where a package drives it.
+    fn program(&self, run: &Run) -> Result<Vec<String>, String> {
+        if run.package.is_empty() {
+            return Ok(self.plan.exe.clone());
+        }
+        let places = &self.plan.places;
+        let package = places.harness.join(DRIVERS).join(&run.package);
+        if !package.is_dir() {
+            return Err(format!("{} is not installed", run.package));
+        }
+        let node = places.node.join("node").to_string_lossy().into_owned();
+        Ok(vec![node])
+    }
+
     /// The command line of a run in a terminal.
-    #[cfg(feature = "pty")]
     pub(super) fn terminal_line(&self, run: &Run, values: &Filled) -> Result<Vec<String>, String> {
         let mut argv = self
             .with_setting(|setting| self.harness.terminal(setting, run))
@@ -91,6 +115,7 @@ impl Session<'_> {
         let first = argv.get(self.plan.exe.len());
         let at =
             self.plan.exe.len() + usize::from(first.is_some_and(|word| !word.starts_with('-')));
+        let at = at.min(argv.len());
         argv.splice(at..at, words);
         Ok(())
     }

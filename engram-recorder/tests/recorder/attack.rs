@@ -3,11 +3,14 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use engram_profiles::ledger::{self, Entry};
 use engram_profiles::receipt::{ReviewReceipt, Verdict};
 use engram_recorder::episode::evidence::Run;
 use engram_recorder::episode::{Review, Times, journal, verify};
+use engram_recorder::process::End;
+use engram_recorder::{isolation, probe};
 
 use super::episode::{DONE, agent, entries, profile, reader, reason, run, run_with};
 
@@ -33,6 +36,9 @@ fn nothing_outside_of_the_sandbox_is_touched() {
         "ln \"$OUTSIDE/victim\" h; ask r2 write '{\"path\":\"h\",\"text\":\"evil\"}'; ask r3 read '{\"path\":\"h\"}'",
         "mv \"$HOME/proj\" \"$HOME/moved\"; ln -s \"$OUTSIDE\" \"$HOME/proj\"; ask r2 write '{\"path\":\"victim\",\"text\":\"evil\"}'",
         "ln -s \"$OUTSIDE/victim\" \"$HOME/../run1.err\"",
+        "ln -s \"$OUTSIDE/victim\" \"$HOME/../episode/tape.jsonl\"; ln -s \"$OUTSIDE/victim\" \"$HOME/../episode/sums.txt\"",
+        "ln -s \"$OUTSIDE/victim\" \"$HOME/../episode/run.json\"",
+        "mv \"$HOME/../episode\" \"$HOME/../other\"; ln -s \"$OUTSIDE\" \"$HOME/../episode\"",
         "mv \"$HOME/../episode/cas\" \"$HOME/../episode/other\"; ln -s \"$OUTSIDE\" \"$HOME/../episode/cas\"",
     ] {
         let directory = tempfile::tempdir().unwrap();
@@ -155,6 +161,37 @@ fn program_that_floods_or_leaves_something_when_it_is_asked_for_its_version_is_b
         );
         assert!(!goes_on("71.75") && !goes_on("engram-flood"));
     }
+}
+
+#[test]
+fn program_that_is_asked_for_its_version_sees_and_changes_nothing() {
+    if let Some(why) = isolation::refusal() {
+        println!("skipped: no private mounts here: {why}");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("victim"), "whole").unwrap();
+    let path = directory.path().join("agent.sh");
+    let outside = outside.path().display();
+    let script = format!(
+        "#!/bin/sh\nenv; tr '\\0' '\\n' < /proc/1/environ; cat {outside}/victim; echo x > \"$0.new\"; echo x > /var/tmp/engram-probe-test\n\
+         for place in / /usr /etc /var; do touch $place/engram-probe-test && echo wrote $place; done; ls /run /dev/shm; echo end\n"
+    );
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let asked = probe::ask(&path, &[], Duration::from_secs(60)).unwrap();
+    let said = String::from_utf8(asked.read("out", 1 << 20).unwrap()).unwrap();
+    assert_eq!(asked.end, End::Exit(0), "{said}");
+    assert!(
+        said.contains("HOME=/home/dev\n") && said.ends_with("end\n"),
+        "{said}"
+    );
+    for word in ["CARGO_", "whole", "wrote"] {
+        assert!(!said.contains(word), "{said}");
+    }
+    assert!(!directory.path().join("agent.sh.new").exists());
+    assert!(!PathBuf::from("/var/tmp/engram-probe-test").exists());
 }
 
 /// Sums made again, so that only the rules of an episode are left.

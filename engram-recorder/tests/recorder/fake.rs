@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use engram_recorder::error::Fault;
+use engram_recorder::error::{Fault, RecorderError};
 use engram_recorder::harness;
 use engram_recorder::isolation::Isolation;
 use engram_recorder::judge;
@@ -25,6 +25,10 @@ fn record(out: &Path, id: &str) -> Option<Recorded> {
 }
 
 fn record_one(out: &Path, scenario: &Scenario) -> Option<Recorded> {
+    try_one(out, scenario).map(Result::unwrap)
+}
+
+fn try_one(out: &Path, scenario: &Scenario) -> Option<Result<Recorded, RecorderError>> {
     for program in ["python3", "git"] {
         if Command::new(program).arg("--version").output().is_err() {
             println!("skipped: there is no {program}");
@@ -52,7 +56,7 @@ fn record_one(out: &Path, scenario: &Scenario) -> Option<Recorded> {
         isolation: &Isolation::None,
         provider: None,
     };
-    Some(job.record().unwrap())
+    Some(job.record())
 }
 
 fn log(recorded: &Recorded) -> std::path::PathBuf {
@@ -227,6 +231,50 @@ fn harness_sees_nothing_of_the_environment_of_the_caller() {
         std::env::var_os("CARGO_MANIFEST_DIR").is_some() && !printed.contains("CARGO_"),
         "{printed}"
     );
+}
+
+#[test]
+fn sessions_behind_a_link_are_not_recorded() {
+    let out = tempfile::tempdir().unwrap();
+    let outside = out.path().join("outside");
+    let command = format!(
+        "s=$(ls \"$HOME/.claude/projects\"); mkdir -p \"{0}/$s\"; echo secret > \"{0}/$s/private.jsonl\"; \
+         mv \"$HOME/.claude/projects\" \"$HOME/moved\"; ln -s \"{0}\" \"$HOME/.claude/projects\"",
+        outside.display()
+    );
+    let scenario: Scenario = serde_json::from_value(serde_json::json!({
+        "id": "link", "about": "a link in place of the sessions", "shows": ["tool_invocation"], "runs": [{"prompt": "go [[main]]"}],
+        "threads": {"main": [[{"shell": {"command": command, "about": "link"}}], [{"say": "done"}]]},
+    }))
+    .unwrap();
+    let Some(recorded) = try_one(out.path(), &scenario) else {
+        return;
+    };
+    let error = recorded.unwrap_err();
+    assert!(error.what.contains("no log was left"), "{error}");
+    assert_eq!(
+        engram_conformance::files(&outside).len(),
+        2,
+        "the secret, and the log that went on"
+    );
+    assert!(!out.path().join("recordings/claude-code").exists());
+}
+
+#[test]
+fn piped_words_are_read_and_are_the_prompt() {
+    let out = tempfile::tempdir().unwrap();
+    let runs = serde_json::json!([
+        {"command": ["--verbose"], "stdin": "Piped. [[one]]\n"},
+        {"command": ["{home}/none"], "package": "@scope/driver", "prompt": "Driven. [[two]]"},
+    ]);
+    let Some(recorded) = record_one(out.path(), &led(runs)) else {
+        return;
+    };
+    let (truth, runs) = (&recorded.done.truth, &recorded.done.runs);
+    assert_eq!(truth.prompts, ["Piped. [[one]]\n"]);
+    assert_eq!(truth.calls.len(), 1);
+    let why = runs[1].skipped.as_deref();
+    assert_eq!(why, Some("@scope/driver is not installed"));
 }
 
 #[test]

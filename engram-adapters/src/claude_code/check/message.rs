@@ -9,15 +9,16 @@ use engram_core::tool_kind::ToolKind;
 
 use super::{Checker, Lacking, key};
 use crate::claude_code::authors;
-use crate::claude_code::blocks::CONTENT;
+use crate::claude_code::blocks::{CONTENT, is_call};
 use crate::claude_code::emit::state::open_calls::lacks_arguments;
 use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NO_TIME, NONE, Note};
-use crate::claude_code::readers::{self, Line, Message};
+use crate::claude_code::readers::{self, Line, Message, Usage};
 use crate::claude_code::record::{COMPACTING_AGENT, SUMMARY_REQUESTS, SYNTHETIC_MODEL};
 use crate::claude_code::tools::TOOLS;
+use crate::claude_code::wrappers;
 use crate::shared::seen::{fact_of, fact_of_members};
 use crate::shared::time::millis;
-use crate::shared::value::{Value, is_true, raw_str, text};
+use crate::shared::value::{Field, StructuralIndex, Value, is_true, parse, raw_str, text};
 use std::borrow::Cow;
 
 /// Members that say how and when a line was written. A line that is written again may have others.
@@ -197,6 +198,10 @@ impl Checker {
         note.request = key(line.request_id());
         note.flags.set(Flags::USAGE, message.usage().is_some());
         note.flags.set(
+            Flags::RELAYED,
+            text(message.id()).is_some_and(|id| !id.starts_with("msg_")),
+        );
+        note.flags.set(
             Flags::SYNTHETIC,
             raw_str(message.model()) == SYNTHETIC_MODEL,
         );
@@ -205,6 +210,12 @@ impl Checker {
             note.request = key(line
                 .stream_cut_error()
                 .and_then(|error| error.member("requestId")));
+        }
+        if message.usage().is_some() {
+            let usage = Usage::lenient_opt(message.usage());
+            let counts = [usage.input(), usage.cache_read(), usage.cache_write()];
+            let input = hash64(counts.map(|count| count.map(Value::raw)));
+            self.add_words(input, BlockKind::Input);
         }
         for value in message.content().into_iter().flat_map(Value::elements) {
             self.note_call(value);
@@ -255,8 +266,7 @@ impl Checker {
             return;
         };
         let stated = authors::stated(line);
-        note.flags
-            .set(Flags::PERSON, stated == Some(Author::Person));
+        note.flags.set(Flags::PERSON, authors::is_entered(line));
         note.flags.set(Flags::STRING, content.text().is_some());
         let asks = |said: Text<'_>| {
             SUMMARY_REQUESTS
@@ -280,10 +290,12 @@ impl Checker {
                 self.note_result(line, &block, Pointer::Item(CONTENT, index), check);
             } else if let Some(said) = text(block.text()) {
                 self.add_command(stated, said);
+                self.add_words_of_program(said);
             }
         }
         if let Some(said) = content.text() {
             self.add_command(stated, said);
+            self.add_words_of_program(said);
         } else if has_image && !has_text {
             self.add_words(hash64(content.raw()), BlockKind::Text);
         }
@@ -330,6 +342,36 @@ impl Checker {
         }
     }
 
+    /// The queue has the words of a program without what the harness writes before them.
+    pub(super) fn add_words_of_program(&mut self, said: Text<'_>) {
+        if self.has_queue
+            && let Some(words) = wrappers::words_of_program(said)
+        {
+            self.add_words(hash64(&*words), BlockKind::Text);
+        }
+    }
+
+    /// Notes the prompt that a hook gives at the start of a session: what it printed has it (2.1.332).
+    pub(super) fn note_hook(&mut self, printed: Field<'_>) {
+        const EVENT: &[u8] = b"initialUserMessage";
+        let Some(printed) = text(printed)
+            .filter(|printed| memchr::memmem::find(printed.raw().as_bytes(), EVENT).is_some())
+        else {
+            return;
+        };
+        let (printed, mut index) = (printed.decode_lossy(), StructuralIndex::default());
+        let prompt = parse(&printed, &mut index).ok().and_then(|printed| {
+            let prompt = printed
+                .member("hookSpecificOutput")?
+                .member("initialUserMessage")?
+                .text()?;
+            Some(hash64(prompt.comparable()))
+        });
+        if let Some(prompt) = prompt {
+            self.add_words(prompt, BlockKind::HookPrompt);
+        }
+    }
+
     /// Notes the command or the words of a `system/local_command` line.
     pub(super) fn note_local_command(&mut self, said: Text<'_>) {
         if !self.has_queue {
@@ -362,8 +404,4 @@ fn of_input(value: Value<'_>) -> (u64, BlockKind) {
         ),
         _ => (NONE, BlockKind::Other),
     }
-}
-
-fn is_call(kind: &str) -> bool {
-    matches!(kind, "tool_use" | "server_tool_use")
 }

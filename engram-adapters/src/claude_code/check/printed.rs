@@ -61,6 +61,9 @@ impl Checker {
             Kind::User => self.note_input(&mut note, &line, &message, check),
             _ => {}
         }
+        if of == PrintedKind::SystemHookResponse {
+            self.note_hook(printed.object().member("stdout"));
+        }
         note.agent = key(agent_of(&printed));
         note.flags
             .set(Flags::OMITTED, matches!(of, PrintedKind::Omitted(_)));

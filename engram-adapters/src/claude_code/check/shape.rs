@@ -4,7 +4,8 @@ use engram_core::emit::{Fault, Pointer};
 use engram_core::steps::Check;
 
 use crate::claude_code::blocks::{
-    CONTENT, images, malformed_content, message_block, missing_in_block, prompt_texts,
+    CONTENT, images, is_call, is_provided_result, malformed_content, message_block,
+    missing_in_block, prompt_texts,
 };
 use crate::claude_code::emit::LAST_LINE;
 use crate::claude_code::format::LineKind;
@@ -32,12 +33,12 @@ pub(super) fn answer(message: &Message<'_>, check: &Check<'_>) -> Result<(), Fau
     for (index, value) in content.elements().enumerate() {
         let block = message_block(value, index)?;
         match raw_str(block.kind()) {
-            "tool_use" | "server_tool_use" => {
+            kind if is_call(kind) => {
                 required(index, "name", block.name(), "the name of a tool", "nothing")?
             }
             "text" => required(index, "text", block.text(), "text", value.raw())?,
             "thinking" | "redacted_thinking" | "fallback" => {}
-            "advisor_tool_result" => required(
+            kind if is_provided_result(kind) => required(
                 index,
                 "tool_use_id",
                 block.tool_use_id(),

@@ -160,12 +160,17 @@ impl Checker {
             Kind::Attachment
         };
         let note = self.note(kind, line, message, record);
+        if of == AttachmentKind::Hook {
+            self.note_hook(attachment.object().member("stdout"));
+        }
         if self.has_queue
             && of == AttachmentKind::QueuedCommand
             && let Some(prompt) = attachment.prompt()
         {
-            prompt_texts(prompt)
-                .for_each(|said| self.add_words(hash64(said.comparable()), BlockKind::Text));
+            for said in prompt_texts(prompt) {
+                self.add_words(hash64(said.comparable()), BlockKind::Text);
+                self.add_words_of_program(said);
+            }
             self.add_words(hash64(prompt.raw()), BlockKind::Text);
         }
         Ok(note)

@@ -1,13 +1,14 @@
 //! `assistant` lines: the model's text, reasoning and tool calls, and notices of the harness in the model's place.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Channel, Meta, MsgOut, Status, ToolCall, ToolResult};
+use engram_core::event::{Channel, Meta, MsgOut, ToolCall};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use super::provided::provided_result;
 use super::usage::emit_usage;
-use crate::claude_code::blocks::{CONTENT, emit_empty_message};
+use crate::claude_code::blocks::{CONTENT, emit_empty_message, is_call, is_provided_result};
 use crate::claude_code::emit::state::State;
 use crate::claude_code::emit::state::open_calls::Call;
 use crate::claude_code::format::{LineKind, rule};
@@ -17,6 +18,7 @@ use crate::claude_code::record::{Record, SYNTHETIC_MODEL};
 use crate::claude_code::tools::TOOLS;
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
 use engram_core::keys::hash64;
+use engram_core::tool_kind::ToolKind;
 
 /// `assistant`: one block of a message (from 1.0.10 on), or a whole message (before, and after a failed stream).
 #[inline(never)]
@@ -37,7 +39,7 @@ pub(super) fn assistant(state: &mut State, record: &Record<'_>, out: &mut Emitte
     }
     if is_empty {
         content_without_blocks(message, content, out);
-    } else if !emitted {
+    } else if !emitted && state.plan.usage(record.at) == UsageHere::None {
         return Outcome::Duplicate {
             record: LineKind::Assistant.name(),
             rule: rule::HISTORY_APPENDED_AGAIN,
@@ -66,7 +68,7 @@ fn output_block(
     let message = &record.message;
     let pointer = Pointer::Item(CONTENT, index);
     let event = match raw_str(block.kind()) {
-        "tool_use" | "server_tool_use" => {
+        kind if is_call(kind) => {
             tool_call(state, record, &block, index, out);
             return true;
         }
@@ -78,8 +80,8 @@ fn output_block(
                 ..message_event(message, text, Some(Channel::Reasoning))
             }
         }
-        "advisor_tool_result" => {
-            advice(state, &block, pointer, out);
+        kind if is_provided_result(kind) => {
+            provided_result(state, &block, pointer, out);
             return true;
         }
         "fallback" => {
@@ -119,6 +121,7 @@ fn tool_call(
         return;
     };
     let id = text(block.id());
+    let provided_by = text(block.server_name());
     let kind = match id {
         Some(id) => {
             let key = hash64(id.raw());
@@ -134,8 +137,13 @@ fn tool_call(
         }
         None => TOOLS.kind(&tool.decode_lossy()),
     };
+    let kind = if provided_by.is_some() {
+        ToolKind::Mcp
+    } else {
+        kind
+    };
     let (server, message_id) = (
-        mcp_server(line, tool),
+        provided_by.or_else(|| mcp_server(line, tool)),
         record.message.id().and_then(Value::text),
     );
     let args = block.input().map(Value::raw);
@@ -149,30 +157,6 @@ fn tool_call(
         },
         Pointer::Item(CONTENT, index),
     );
-}
-
-/// The answer of another model that was asked for advice, inside the response that asked.
-#[cold]
-fn advice(state: &mut State, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
-    let call_id = text(block.tool_use_id());
-    let call = call_id.and_then(|id| state.calls.close(hash64(id.raw())));
-    let member = |name| text(block.content().and_then(|content| content.member(name)));
-    let stderr = member("error_code");
-    let status = if stderr.is_some() {
-        Status::Error
-    } else {
-        Status::Ok
-    };
-    let tool = call.as_ref().map(|call| Text::Plain(&call.tool));
-    let result = ToolResult {
-        tool,
-        call_id,
-        status: Some(status),
-        stdout: member("text"),
-        stderr,
-        ..ToolResult::default()
-    };
-    out.emit(result, pointer);
 }
 
 /// The server of an MCP tool: as the line names it, else as the name of the tool does.

@@ -63,13 +63,14 @@ impl<'a> AttachmentLine<'a> {
             AttachmentKind::File | AttachmentKind::AlreadyReadFile => attached_file(self, out),
             AttachmentKind::AutoMode => auto_mode(state, self, out),
             AttachmentKind::PromptSnapshot => prompt_snapshot(state, self, out),
-            AttachmentKind::Hook => hook(self, out),
+            AttachmentKind::Hook | AttachmentKind::AsyncHookResponse => hook(self, out),
             AttachmentKind::NestedMemory => nested_memory(self, out),
             AttachmentKind::Instructions => instructions(self, out),
-            // A goal that a person set, and whether it is met.
-            AttachmentKind::GoalStatus => {
-                emit_value("goal_status", self.line.attachment(), "/attachment", out)
+            // A goal that a person set, and whether it is met; what the run may still cost.
+            AttachmentKind::GoalStatus | AttachmentKind::BudgetUsd => {
+                emit_value(self.kind(), self.line.attachment(), "/attachment", out)
             }
+            AttachmentKind::MaxTurnsReached => turns_are_over(self, out),
             AttachmentKind::Context(_, context) => self.context(context, state, out),
             AttachmentKind::Omitted(outcome) => return outcome,
         }
@@ -196,6 +197,17 @@ fn attached_file(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
         text: None,
     };
     out.emit(Meta::Context(context), Pointer::At("/attachment/content"));
+}
+
+/// The harness ends the run, since it had as many turns as it may have.
+fn turns_are_over(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
+    out.emit(
+        Meta::System {
+            name: Text::Plain(line.kind()),
+            text: line.line.attachment().map(Value::json),
+        },
+        Pointer::At("/attachment"),
+    );
 }
 
 /// An instruction file of a directory that the session entered.

@@ -10,6 +10,7 @@ use engram_core::steps::{Emitter, Record as Source};
 use super::session_meta::{fill_in, set_source};
 use super::state::State;
 use super::{queue, user};
+use crate::claude_code::notes::Kind;
 use crate::claude_code::plan::rewinds::Target;
 use crate::claude_code::readers::Line;
 use crate::claude_code::record::{Record, line_time};
@@ -21,18 +22,27 @@ pub(super) fn before(state: &mut State, source: &Source<'_>, at: usize, out: &mu
     if let Some(rewind) = plan
         .rewinds
         .get(&at)
-        .filter(|rewind| rewind.stated_by != at)
+        .filter(|_| plan.notes.all[at].kind != Kind::LastPrompt)
         && let Some(to) = end_of(state, rewind.to)
     {
+        let files = rewind.files;
         let stated_by = plan.notes.all[rewind.stated_by].record as usize;
-        out.of_record(stated_by, RecordHeader::default(), |out| {
-            out.emit(
-                Meta::Rewind {
-                    to,
-                    files: rewind.files,
-                },
-                Pointer::Root,
-            )
+        let line = Line::lenient(source.value);
+        let time = line_time(&line).filter(|_| rewind.stated_by == at);
+        let (header, pointer) = match time.as_deref() {
+            Some(t) => {
+                let id = text(line.uuid());
+                let header = RecordHeader {
+                    t: Some(t),
+                    id,
+                    replay: false,
+                };
+                (header, Pointer::At("/parentUuid"))
+            }
+            None => (RecordHeader::default(), Pointer::Root),
+        };
+        out.of_record(stated_by, header, |out| {
+            out.emit(Meta::Rewind { to, files }, pointer)
         });
     }
     for queued in plan.prompts.before.get(&at).into_iter().flatten() {

@@ -6,6 +6,7 @@ mod attachments;
 pub mod dispatch;
 mod late;
 mod progress;
+mod provided;
 mod queue;
 mod results;
 mod sent_messages;

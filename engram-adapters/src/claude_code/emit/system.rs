@@ -8,6 +8,7 @@ use engram_core::text::Text;
 
 use super::user::emit_command;
 use crate::claude_code::authors::{self, Place};
+use crate::claude_code::context_events::emit_text;
 use crate::claude_code::emit::state::State;
 use crate::claude_code::record::Record;
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
@@ -71,7 +72,17 @@ pub(super) fn compact_boundary(
     state.compaction_trigger = text(trigger)
         .and(trigger)
         .map(|trigger| trigger.raw().to_owned());
-    notice(state, record, out)
+    let outcome = notice(state, record, out);
+    let facts = record.line.compact_metadata();
+    for (member, pointer) in [
+        ("userContext", "/compactMetadata/userContext"),
+        ("user_context", "/compact_metadata/user_context"),
+    ] {
+        if let Some(wish) = non_empty_text(facts.and_then(|facts| facts.member(member))) {
+            emit_text("compaction_wish", Some(wish), Pointer::At(pointer), out);
+        }
+    }
+    outcome
 }
 
 /// `system/local_command` (1.0.128 and later): a command that the harness runs itself, or its output.

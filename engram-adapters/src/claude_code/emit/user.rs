@@ -15,6 +15,7 @@ use crate::claude_code::emit::state::State;
 use crate::claude_code::format::{LineKind, rule};
 use crate::claude_code::readers::{Block, Line};
 use crate::claude_code::record::{COMPACTING_AGENT, Record};
+use crate::claude_code::wrappers;
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
 
 /// What the blocks of a `user` line gave.
@@ -27,6 +28,8 @@ struct BlockSummary {
     has_text: bool,
     has_image: bool,
     has_result: bool,
+    /// The text that the images of the message belong to.
+    images_at: usize,
 }
 
 /// Where a text is in its line.
@@ -76,7 +79,10 @@ pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
         );
         return Outcome::Mapped;
     }
-    let mut summary = BlockSummary::default();
+    let mut summary = BlockSummary {
+        images_at: first_words(line, content),
+        ..BlockSummary::default()
+    };
     let unshared = (line.tool_use_result().is_some() && has_several_results(content))
         .then(|| without_structured(line));
     if unshared.is_some()
@@ -170,6 +176,23 @@ fn without_structured<'a>(line: &Line<'a>) -> Line<'a> {
     line
 }
 
+/// The text that the images of a message belong to: the first one with words, else the first.
+fn first_words(line: &Line<'_>, content: Value<'_>) -> usize {
+    let texts = || {
+        content.elements().enumerate().filter_map(|(index, value)| {
+            let block = Block::lenient(value);
+            text(block.text())
+                .filter(|_| raw_str(block.kind()) == "text")
+                .map(|text| (index, text))
+        })
+    };
+    let states = authors::states(line);
+    texts()
+        .find(|(_, text)| !wrappers::is_without_words(*text, states))
+        .or_else(|| texts().next())
+        .map_or(0, |(index, _)| index)
+}
+
 /// A block that is not a tool result.
 #[inline(never)]
 fn other_block(
@@ -186,11 +209,11 @@ fn other_block(
             let Some(text) = text(block.text()) else {
                 return;
             };
-            // The images of the whole message belong to its first text.
-            let attachments = if std::mem::replace(&mut summary.has_text, true) {
-                Vec::new()
-            } else {
+            summary.has_text = true;
+            let attachments = if index == summary.images_at {
                 images(record.message.content())
+            } else {
+                Vec::new()
             };
             let form = TextForm {
                 is_block: true,
@@ -213,7 +236,7 @@ fn emit_input<'a>(
     state: &mut State,
     record: &Record<'a>,
     (text, form): (Text<'a>, TextForm),
-    attachments: Vec<Attachment<'a>>,
+    mut attachments: Vec<Attachment<'a>>,
     pointer: Pointer<'_>,
     out: &mut Emitter,
 ) {
@@ -245,7 +268,8 @@ fn emit_input<'a>(
             .as_deref()
             .is_some_and(|agent| agent.starts_with(COMPACTING_AGENT));
     let is_agents = !is_copy && (record.agent.is_some() || is_true(line.is_sidechain()));
-    let by = match state.words.is_note(line, text) {
+    let is_harness = state.words.is_note(line, text) || state.plan.by_hook.contains(&record.at);
+    let by = match is_harness {
         true => Author::Harness,
         false => {
             // Beside a result is what a person said when approving the call, also to a sub-agent.
@@ -288,6 +312,11 @@ fn emit_input<'a>(
         state.befores.entry(record.at).or_insert(before);
     }
     if emit_unwrapped(line, text, by, pointer, out) {
+        return;
+    }
+    if by == Author::Person
+        && wrappers::emit_around(text, authors::states(line), &mut attachments, pointer, out)
+    {
         return;
     }
     let parent = if is_true(line.is_sidechain()) && line.parent_uuid().is_none() {

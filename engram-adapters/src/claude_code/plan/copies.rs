@@ -74,7 +74,9 @@ impl<'n> History<'n> {
                 .blocks_of(at)
                 .iter()
                 .enumerate()
-                .filter(|(_, block)| block.kind != BlockKind::Structured)
+                .filter(|(_, block)| {
+                    !matches!(block.kind, BlockKind::Structured | BlockKind::Input)
+                })
                 .peekable();
             if blocks.peek().is_some()
                 && blocks.all(|(n, _)| skip.has_block(at, n) || repeated.contains(&(at, n)))

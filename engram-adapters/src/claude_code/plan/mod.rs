@@ -12,9 +12,9 @@ pub(super) mod rewinds;
 pub(super) mod skip;
 pub(super) mod twins;
 
-use engram_core::keys::KeySet;
+use engram_core::keys::{KeyMap, KeySet};
 
-use super::notes::{Flags, Kind, NONE, Notes};
+use super::notes::{BlockKind, Flags, Kind, NONE, Notes};
 use agents::Agents;
 use engram_core::adapter::{LogRecord, OlderLog};
 use prompts::Prompts;
@@ -61,6 +61,8 @@ pub(super) struct Plan {
     pub early: BTreeMap<usize, Vec<usize>>,
     /// Titles of this session, which name one of its lines.
     pub own_titles: HashSet<usize>,
+    /// Prompts that a hook gave.
+    pub by_hook: HashSet<usize>,
 }
 
 impl Plan {
@@ -102,13 +104,19 @@ impl Plan {
         let rewinds = rewinds::rewinds(notes, &agents, &skip);
         let mut replay = replay::replay(notes, &skipped);
         older::add_copies(notes, &skipped, &mut replay, older_logs);
+        let again: Blocks = twins
+            .repeated
+            .difference(&twins.rewritten)
+            .copied()
+            .collect();
         let plan = Plan {
-            usage: responses::responses(notes, &agents, &skip, &twins.repeated),
+            usage: responses::responses(notes, &agents, &skip, &again),
             replay,
             prompts: prompts::prompts(notes, &agents, &skip),
             targets: rewinds.values().map(|rewind| rewind.to.line()).collect(),
             last_outputs: last_outputs(notes, &skip),
             own_titles: own_titles(notes),
+            by_hook: by_hook(notes, &skip),
             early: early_results(notes, &skip),
             repeated: twins.repeated,
             without_call: twins.without_call,
@@ -193,7 +201,7 @@ fn last_outputs(notes: &Notes, skip: &Skip<'_>) -> HashSet<usize> {
         let results = notes
             .blocks
             .iter()
-            .filter(|block| block.kind == super::notes::BlockKind::Result);
+            .filter(|block| block.kind == BlockKind::Result);
         results.for_each(|block| {
             last.remove(&block.key);
         });
@@ -225,6 +233,28 @@ fn early_results(notes: &Notes, skip: &Skip<'_>) -> BTreeMap<usize, Vec<usize>> 
         }
     }
     early
+}
+
+/// The prompts that hooks gave: the next one with the words, for each time that a hook printed them.
+fn by_hook(notes: &Notes, skip: &Skip<'_>) -> HashSet<usize> {
+    let mut given: KeyMap<usize> = KeyMap::default();
+    let mut found = HashSet::new();
+    for (at, note) in notes.all.iter().enumerate() {
+        for block in notes.blocks_of(at) {
+            match block.kind {
+                _ if skip.has(at) => {}
+                BlockKind::HookPrompt => *given.entry(block.key).or_default() += 1,
+                BlockKind::Text if note.kind == Kind::User => {
+                    if let Some(left) = given.get_mut(&block.key).filter(|left| **left > 0) {
+                        *left -= 1;
+                        found.insert(at);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    found
 }
 
 /// The titles that name a line of this log.

@@ -1,6 +1,8 @@
-//! Going back to an earlier point (2.1.300 and later). A `last-prompt` line says it, before or after the prompt with which the person goes on.
+//! Going back to an earlier point. The prompt with which the person goes on names a line before the last prompt as its parent (2.1.20 and
+//! later), and from 2.1.300 on a `last-prompt` line says it too, before or after this prompt. Two processes that write one session do the same,
+//! but each of them goes on where it was: no line goes on from what a person has undone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use engram_core::keys::KeyMap;
 
@@ -53,6 +55,7 @@ pub(in crate::claude_code) fn rewinds(
         .enumerate()
         .filter(|(at, _)| !skip.has(*at))
         .for_each(|(at, note)| files.add(note, at));
+    let continued = continued(notes, agents, skip);
     // The last message of the session itself.
     let mut head = 0;
     // The last prompt, if it goes on from a line before the prompt before.
@@ -67,23 +70,17 @@ pub(in crate::claude_code) fn rewinds(
             agents.key(notes, at) == NONE && !note.is(Flags::SIDECHAIN) && !note.is(Flags::WRAPPED);
         if is_own && note.kind == Kind::User && note.is(Flags::PERSON) {
             branch = target(note, &prompts, &places).map(|to| (at, to));
+            if let Some((_, to @ Target::Line(line))) = branch
+                && continued.get(&at).is_none_or(|last| *last <= line)
+            {
+                found.insert(at, rewind(notes, &files, &prompts, (at, to), at));
+            }
             prompts.push(at);
         }
         if note.kind == Kind::LastPrompt && note.is(Flags::EXPLICIT) {
             match branch.take() {
                 Some((prompt, to)) => {
-                    let undone =
-                        prompts.get(prompts.partition_point(|prompt| *prompt < to.first_undone()));
-                    let files =
-                        undone.is_some_and(|undone| files.are_restored(notes, *undone, prompt));
-                    found.insert(
-                        prompt,
-                        Rewind {
-                            to,
-                            stated_by: at,
-                            files,
-                        },
-                    );
+                    found.insert(prompt, rewind(notes, &files, &prompts, (prompt, to), at));
                 }
                 None => {
                     let leaf = places
@@ -111,6 +108,45 @@ pub(in crate::claude_code) fn rewinds(
         }
     }
     found
+}
+
+/// By each message of the session itself: the last line before it from which a later message goes on.
+fn continued(notes: &Notes, agents: &Agents, skip: &Skip<'_>) -> HashMap<usize, usize> {
+    let kept = || {
+        notes
+            .all
+            .iter()
+            .enumerate()
+            .filter(|(at, note)| note.uuid != NONE && !skip.has(*at))
+    };
+    let places: KeyMap<usize> = kept().map(|(at, note)| (note.uuid, at)).collect();
+    let mut found = HashMap::new();
+    let mut parents: BTreeSet<usize> = BTreeSet::new();
+    let is_message = |at: usize, note: &Note| {
+        matches!(note.kind, Kind::User | Kind::Assistant) && agents.key(notes, at) == NONE
+    };
+    for (at, note) in kept().rev().filter(|(at, note)| is_message(*at, note)) {
+        found.extend(parents.range(..at).next_back().map(|line| (at, *line)));
+        parents.extend(places.get(&note.parent));
+    }
+    found
+}
+
+/// The rewind before a prompt, which this line states.
+fn rewind(
+    notes: &Notes,
+    files: &Files,
+    prompts: &[usize],
+    (prompt, to): (usize, Target),
+    stated_by: usize,
+) -> Rewind {
+    let undone = prompts.get(prompts.partition_point(|prompt| *prompt < to.first_undone()));
+    let files = undone.is_some_and(|undone| files.are_restored(notes, *undone, prompt));
+    Rewind {
+        to,
+        stated_by,
+        files,
+    }
 }
 
 /// The point that a prompt goes on from, if it is before the last prompt.
@@ -205,22 +241,33 @@ mod tests {
             answer(4, 3),
             prompt(5, 2),
         ];
-        assert!(found(&before).is_empty());
-        assert_eq!(
-            found(&[&before[..], &[explicit(5)]].concat()),
-            [(4, Target::Line(1))]
-        );
+        let rewind = [(4, Target::Line(1))];
+        assert_eq!(found(&before), rewind);
+        assert_eq!(found(&[&before[..], &[explicit(5)]].concat()), rewind);
         let after_an_answer = [&before[..], &[answer(6, 5), explicit(5)]].concat();
-        assert_eq!(found(&after_an_answer), [(4, Target::Line(1))]);
-        let after_another_prompt =
-            [&before[..], &[answer(6, 5), prompt(7, 6), explicit(7)]].concat();
-        assert!(found(&after_another_prompt).is_empty());
+        assert_eq!(found(&after_an_answer), rewind);
+    }
+
+    #[test]
+    fn another_process_that_goes_on_where_it_was_is_no_rewind() {
+        let lines = [
+            prompt(1, 0),
+            answer(2, 1),
+            prompt(3, 2),
+            prompt(5, 2),
+            answer(4, 3),
+            answer(6, 5),
+        ];
+        assert!(found(&lines).is_empty());
     }
 
     #[test]
     fn a_person_may_go_back_to_the_beginning() {
+        let lines = [prompt(1, 0), answer(2, 1), prompt(3, 0)];
+        // A compaction begins at no line, too.
+        assert!(found(&lines).is_empty());
         assert_eq!(
-            found(&[prompt(1, 0), answer(2, 1), prompt(3, 0), explicit(3)]),
+            found(&[&lines[..], &[explicit(3)]].concat()),
             [(2, Target::Before(0))]
         );
     }

@@ -13,6 +13,8 @@ pub(in crate::claude_code) struct Twins {
     pub repeated: Blocks,
     /// Results whose calls are not in the log.
     pub without_call: Blocks,
+    /// Those of them that a relay has written again at once, with a later count: the usage of the response follows the last of them.
+    pub rewritten: Blocks,
     /// Results that the harness made up while another process still ran the call, whose own result the log has, too.
     pub refuted: Blocks,
 }
@@ -49,6 +51,11 @@ pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
             seen.begin_message(note, note.message);
         } else if note.kind == Kind::User && !note.is(Flags::RESULT) {
             seen.begin_message(note, NONE);
+        }
+        if is_answer && seen.is_rewritten(notes, at) {
+            found.rewritten.extend(blocks(at).map(|(n, _)| (at, n)));
+            found.repeated.extend(blocks(at).map(|(n, _)| (at, n)));
+            continue;
         }
         for (n, block) in blocks(at) {
             let is_new = match block.kind {
@@ -132,6 +139,8 @@ fn of_session(note: &Note, call: u64) -> u64 {
 
 #[derive(Default)]
 struct Seen {
+    /// The last answer, if a relay gave it its id.
+    relayed: Option<usize>,
     open_message: u64,
     /// Messages that another message has followed. Only these are appended again.
     finished: KeySet,
@@ -153,6 +162,19 @@ struct Results {
 }
 
 impl Seen {
+    /// True for an answer that a relay writes again: the line before has the same id and the same blocks, and this one goes on from it.
+    fn is_rewritten(&mut self, notes: &Notes, at: usize) -> bool {
+        let note = &notes.all[at];
+        let before = std::mem::replace(&mut self.relayed, note.is(Flags::RELAYED).then_some(at));
+        before.is_some_and(|before| {
+            let facts = |at| notes.blocks_of(at).iter().map(|block| block.fact);
+            let last = &notes.all[before];
+            note.is(Flags::RELAYED)
+                && (note.message, note.parent) == (last.message, last.uuid)
+                && facts(at).eq(facts(before))
+        })
+    }
+
     /// A message begins or goes on, or a prompt ends the one before.
     fn begin_message(&mut self, note: &Note, message: u64) {
         if note.dialect.messages_are_repeated() && self.open_message != message {
@@ -257,6 +279,26 @@ mod tests {
             )
         });
         assert!(found(&newer).is_empty());
+    }
+
+    #[test]
+    fn an_answer_that_a_relay_writes_again_is_repeated() {
+        let line = |uuid, parent, flags| Note {
+            uuid,
+            parent,
+            flags: Flags::USAGE | flags,
+            ..part(1)
+        };
+        let lines = |flags| {
+            [
+                (line(1, 9, flags), vec![other(7)]),
+                (line(2, 1, flags), vec![other(7)]),
+                (line(3, 2, flags), vec![other(8)]),
+                (line(4, 8, flags), vec![other(8)]),
+            ]
+        };
+        assert_eq!(found(&lines(Flags::RELAYED)), [(1, 0)]);
+        assert!(found(&lines(Flags::USAGE)).is_empty());
     }
 
     #[test]

@@ -1,22 +1,39 @@
-//! The forms in which Claude Code leaves one session: its transcript, and before 1.0 rows of a database.
+//! The forms in which Claude Code leaves one session: its transcript, before 1.0 rows of a database, and what Cowork keeps beside it.
 
-use super::legacy_db::KIND;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
 use crate::session_form::{FormPlace, SessionForm, id_in_name};
+use crate::shared::value::{StructuralIndex, parse, text};
 
 /// The directory of all transcripts, which has a directory per project.
 const PROJECTS: &str = "projects";
 
-/// Captures are not listed: a person's own program saved them, anywhere, and they have costs that nothing else has.
+/// What Cowork prints of its sessions, in a directory with the name of the session of Cowork.
+const AUDIT: (&str, &str) = ("local_", "audit.jsonl");
+
+/// The first line of such a file is not longer than this.
+const FIRST_LINE_BYTES: u64 = 256 * 1024;
+
+/// Captures are not listed: a person's own program saved them, anywhere, and they have costs that nothing else has. That of Cowork is in its
+/// place, and counts what responses had cost when they began.
 pub(in crate::claude_code) const FORMS: &[SessionForm] = &[
     SessionForm {
         name: "transcript",
         only_here: "",
         session_id: of_transcript,
     },
+    #[cfg(feature = "sqlite")]
     SessionForm {
         name: "session in the database",
         only_here: "",
         session_id: of_database,
+    },
+    SessionForm {
+        name: "audit log of Cowork",
+        only_here: "running totals",
+        session_id: of_audit,
     },
 ];
 
@@ -30,9 +47,28 @@ fn of_transcript(place: FormPlace<'_>) -> Option<String> {
         .then(|| id_in_name(path, ".jsonl"))?
 }
 
+#[cfg(feature = "sqlite")]
 fn of_database(place: FormPlace<'_>) -> Option<String> {
+    use super::legacy_db::KIND;
     match place {
         FormPlace::Stored(KIND, session) => Some(session.id.clone()),
         _ => None,
     }
+}
+
+/// The session that the first line of the file names. A session of Cowork is mostly one of them.
+fn of_audit(place: FormPlace<'_>) -> Option<String> {
+    let FormPlace::File(path) = place else {
+        return None;
+    };
+    let name = |path: &Path| Some(path.file_name()?.to_str()?.to_owned());
+    let is_audit = name(path)? == AUDIT.1 && name(path.parent()?)?.starts_with(AUDIT.0);
+    let file = File::open(path).ok().filter(|_| is_audit)?;
+    let mut line = String::new();
+    BufReader::new(file.take(FIRST_LINE_BYTES))
+        .read_line(&mut line)
+        .ok()?;
+    let mut index = StructuralIndex::default();
+    let line = parse(line.trim_end(), &mut index).ok()?;
+    text(line.member("session_id")).map(|id| id.decode_lossy().into_owned())
 }

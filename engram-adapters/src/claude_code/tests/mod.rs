@@ -10,6 +10,7 @@ mod members;
 mod messages;
 mod progress;
 mod prompts;
+mod real_life;
 mod repeats;
 mod results;
 mod rewinds;

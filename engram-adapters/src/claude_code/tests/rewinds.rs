@@ -153,16 +153,18 @@ fn lines_of_agents_show_nothing_about_a_rewind() {
 }
 
 #[test]
-fn a_second_branch_alone_is_no_rewind() {
-    let lines = rewound(
-        json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": "third", "leafUuid": "u5"}),
-    );
-    let tape = tape(&lines, Policy::Strict).unwrap();
-    assert!(tape.iter().all(|event| event["label"] != "rewind"));
-    let texts: Vec<&Value> = tape
-        .iter()
-        .filter(|event| event["k"] != "meta")
-        .map(|event| &event["text"])
-        .collect();
-    assert_eq!(texts, ["first", "m1", "second", "m2", "third", "m3"]);
+fn two_processes_that_go_on_side_by_side_are_no_rewind() {
+    let last =
+        json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": "third", "leafUuid": "u5"});
+    let is_rewound = |lines: &[Value]| {
+        let tape = tape(lines, Policy::Strict).unwrap();
+        tape.iter().any(|event| event["label"] == "rewind")
+    };
+    let mut lines = rewound(last);
+    assert!(is_rewound(&lines));
+    // The other process goes on from its own last line.
+    let mut other = assistant_line("2.1.329", 7, "m4", json!([{"type": "text", "text": "m4"}]));
+    other["parentUuid"] = json!("u4");
+    lines.push(other);
+    assert!(!is_rewound(&lines));
 }

@@ -11,7 +11,7 @@ use engram_core::text::Text;
 use crate::shared::value::{Field, Value, count, non_empty_text, raw_str, text};
 
 use super::{Called, Checker, Facts, Scratch};
-use crate::codex::blocks::{joined_lines, part, unquote};
+use crate::codex::blocks::{joined_lines, media, part, unquote};
 use crate::codex::emit::edits::is_readable_diff;
 use crate::codex::emit::ends::ScreenEnd;
 use crate::codex::emit::output_text::{
@@ -35,7 +35,7 @@ const WRAPPING_TOOLS: [&str; 4] = ["shell", "local_shell", "container.exec", "ap
 const ATTACHED: &str = "\"attached local image path\"";
 
 /// The types of records for the screen: a call has one record of each.
-const SHOWN: [&str; 16] = [
+const SHOWN: [&str; 17] = [
     "event_msg/exec_command_end",
     "event_msg/patch_apply_end",
     "event_msg/mcp_tool_call_end",
@@ -51,6 +51,7 @@ const SHOWN: [&str; 16] = [
     "event_msg/image_generation_end",
     "response_item/image_generation_call",
     "event_msg/item_completed/ImageGeneration",
+    "event_msg/item_completed/Extension",
     "",
 ];
 
@@ -288,7 +289,7 @@ pub fn call_output(
     let (facts, text, is_wrapped) = if output.is_array() {
         for (index, value) in output.elements().enumerate() {
             let part = part(value, list, index)?;
-            if part.text().is_none() && part.image_url().is_none() {
+            if part.text().is_none() && media(&part).is_none() {
                 check.unknown_block(raw_str(part.kind()))?;
             }
         }
@@ -565,6 +566,20 @@ pub fn image_view(
     required(id, record.at, "the id of a call")?;
     let shown = checker.add_shown(record, id, "view_image", Role::Screen);
     Ok(checker.add_call(shown))
+}
+
+/// A call of a tool that an extension of the harness has.
+pub fn extension(
+    checker: &mut Checker,
+    record: &Record<'_>,
+    check: &mut Check<'_>,
+) -> Result<Facts, Fault> {
+    match raw_str(record.value.first_member("kind")) {
+        "web.search" => search_event(checker, record, check),
+        "clock.sleep" => sleep(checker, record, check),
+        "image_gen.generation" => generated_image(checker, record, check),
+        kind => check.unknown_block(kind).map(|()| Facts::default()),
+    }
 }
 
 /// A sleep of the agent.

@@ -8,33 +8,15 @@ use engram_core::steps::Check;
 use crate::shared::value::{Field, Value, raw_str};
 
 use super::{Checker, Facts};
-use crate::codex::blocks::{is_empty_token, part, unquote};
+use crate::codex::blocks::{is_empty_token, media, part, unquote};
 use crate::codex::notes::{AgentText, Ink, Kind, Part, PartKind, Side, Twin};
 use crate::codex::readers::{
-    Message, MessageItem, Notice, Part as PartView, Reasoning, TurnEnd, TurnError,
+    AgentWords, Delivered, Message, MessageItem, Notice, Part as PartView, Reasoning, TurnEnd,
+    TurnError,
 };
 use crate::codex::record::{Container, Record};
 use crate::codex::schema::elements;
-
-/// Beginnings of messages that the harness writes. They decide only where the log says nothing: in the forms without events, and in a message
-/// that is the last record of its file.
-const INJECTED: &[&str] = &[
-    "<environment_context>",
-    "# AGENTS.md instructions",
-    "<user_instructions>",
-    "<turn_aborted>",
-    "<user_shell_command>",
-    "<subagent_notification>",
-    "<skill>",
-    "<user_action>",
-    "<recommended_plugins>",
-    "<codex_internal_context",
-    "<hook_prompt",
-    "<image>",
-    "<image name=",
-    "</image>",
-    "Warning: apply_patch was requested via ",
-];
+use crate::codex::wrappers::is_by_harness;
 
 /// A message of any role.
 pub fn message(
@@ -63,7 +45,7 @@ pub fn message(
     )?;
     for (index, value) in elements(message.content()).enumerate() {
         let part = part(value, list, index)?;
-        if !is_text(&part) && (is_answer || !is_image(&part)) {
+        if !is_text(&part) && (is_answer || !is_media(&part)) {
             check.unknown_block(raw_str(part.kind()))?;
         }
     }
@@ -106,9 +88,9 @@ pub fn is_text(part: &PartView<'_>) -> bool {
     matches!(raw_str(part.kind()), "input_text" | "output_text" | "text") && part.text().is_some()
 }
 
-/// True for a part that is an image.
-pub fn is_image(part: &PartView<'_>) -> bool {
-    raw_str(part.kind()) == "input_image" && part.image_url().is_some()
+/// True for a part that is an image or a sound.
+pub fn is_media(part: &PartView<'_>) -> bool {
+    matches!(raw_str(part.kind()), "input_image" | "input_audio") && media(part).is_some()
 }
 
 fn text_of_part<'a>(part: PartView<'a>) -> Option<Value<'a>> {
@@ -118,7 +100,7 @@ fn text_of_part<'a>(part: PartView<'a>) -> Option<Value<'a>> {
 fn noted(part: &PartView<'_>) -> Part {
     match (
         part.text().filter(|_| is_text(part)),
-        part.image_url().filter(|_| is_image(part)),
+        media(part).filter(|_| is_media(part)),
     ) {
         (Some(text), _) => text_part(text),
         (None, Some(image)) => image_part(image),
@@ -131,10 +113,7 @@ fn text_part(text: Value<'_>) -> Part {
         .text()
         .map(|text| Ink::of(&text.comparable()))
         .unwrap_or_default();
-    let beginning = unquote(text.raw());
-    let is_injected = INJECTED
-        .iter()
-        .any(|injected| beginning.starts_with(injected));
+    let is_injected = is_by_harness(unquote(text.raw()));
     Part {
         kind: PartKind::Text,
         token: hash64(text.raw()),
@@ -410,17 +389,37 @@ pub fn reasoning_item(
 }
 
 /// A plan that the agent proposes.
-pub fn plan_item(
-    _: &mut Checker,
-    record: &Record<'_>,
-    check: &mut Check<'_>,
-) -> Result<Facts, Fault> {
+pub fn plan_item(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Result<Facts, Fault> {
     let item = MessageItem::strict(record.value, record.at)?;
-    check.gives(EventKind::MsgOut, Pointer::At(record.at))?;
     Ok(item.text().map_or(Facts::default(), |plan| Facts {
         fact: hash64(unquote(plan.raw())),
         ..Facts::of(Kind::Plan)
     }))
+}
+
+/// An answer that a client got.
+pub fn delivered(
+    _: &mut Checker,
+    record: &Record<'_>,
+    check: &mut Check<'_>,
+) -> Result<Facts, Fault> {
+    let delivered = Delivered::strict(record.value, record.at)?;
+    check.gives(EventKind::MsgOut, Pointer::At(record.at))?;
+    Ok(Facts {
+        fact: delivered
+            .text()
+            .map_or(0, |answer| hash64(unquote(answer.raw()))),
+        ..Facts::of(Kind::AnswerAgain)
+    })
+}
+
+/// A text that the harness gives to the model in the place of an output.
+pub fn told_output(
+    _: &mut Checker,
+    record: &Record<'_>,
+    _: &mut Check<'_>,
+) -> Result<Facts, Fault> {
+    MessageItem::strict(record.value, record.at).map(|_| Facts::default())
 }
 
 /// The texts of stop hooks.
@@ -452,8 +451,19 @@ pub fn task_complete(
     }
     Ok(Facts {
         fact: answer.map_or(0, |answer| hash64(unquote(answer.raw()))),
-        ..Facts::of(Kind::TurnEnd)
+        ..Facts::of(Kind::AnswerAgain)
     })
+}
+
+/// Words between agents that are no item of the model's history.
+pub fn words_of_agents(
+    _: &mut Checker,
+    record: &Record<'_>,
+    check: &mut Check<'_>,
+) -> Result<Facts, Fault> {
+    AgentWords::strict(record.value, record.at)?;
+    check.gives(EventKind::MsgIn, Pointer::At(record.at))?;
+    Ok(Facts::default())
 }
 
 /// A message between agents (0.169).

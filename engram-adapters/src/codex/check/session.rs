@@ -63,6 +63,7 @@ pub fn session_meta(
         is_new: meta.forked_from_id().is_none()
             && meta.history_base().is_none()
             && sub_agent.is_none(),
+        has_base: meta.history_base().is_some(),
     });
     Ok(Facts {
         at: checker.notes.headers.len() as u32 - 1,

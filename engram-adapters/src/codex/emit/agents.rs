@@ -6,8 +6,8 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use crate::codex::readers::{AgentActivity, ApprovalReview, Message, Part, Review};
-use crate::shared::value::{Field, raw_str, text};
+use crate::codex::readers::{AgentActivity, AgentWords, ApprovalReview, Message, Part, Review};
+use crate::shared::value::{Field, non_empty_text, raw_str, text};
 
 use super::State;
 use crate::codex::format::rule;
@@ -27,32 +27,10 @@ pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
         match (raw_str(part.kind()), text(part.text())) {
             ("input_text" | "output_text" | "text", Some(whole)) => {
                 let words = split_envelope(whole, pointer, out);
-                match words.as_deref().map_or(whole, Text::Plain) {
-                    // The words are in a part that only the provider can read.
-                    words if words.is_empty() => {}
-                    words if is_own => {
-                        let (model, message_id) = (state.last.model(), text(message.id()));
-                        out.emit(
-                            MsgOut {
-                                text: Some(words),
-                                model,
-                                message_id,
-                                ..MsgOut::default()
-                            },
-                            pointer,
-                        );
-                    }
-                    words => {
-                        out.emit(
-                            MsgIn {
-                                role: Role::User,
-                                by: Author::Agent,
-                                text: Some(words),
-                                attachments: Vec::new(),
-                            },
-                            pointer,
-                        );
-                    }
+                let words = words.as_deref().map_or(whole, Text::Plain);
+                // Empty words are in a part that only the provider can read.
+                if !words.is_empty() {
+                    emit_words(state, words, is_own.then_some(message.id()), pointer, out);
                 }
             }
             ("encrypted_content", _) => continue,
@@ -61,15 +39,67 @@ pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
         is_mapped = true;
     }
     if !is_mapped {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("agent_message"),
-                text: text(message.author()),
-            },
-            Pointer::Root,
-        );
+        emit_hidden_words(message.author(), out);
     }
     Outcome::Mapped
+}
+
+/// Words between agents that are no item of the model's history.
+pub fn words_of_agents(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let message = AgentWords::lenient(record.value);
+    let author = text(message.author());
+    let is_own = author.is_some_and(|author| author.eq_str(state.thread.agent_path()));
+    match non_empty_text(message.content()) {
+        Some(words) => {
+            let pointer = Pointer::At("/payload/content");
+            emit_words(state, words, is_own.then_some(None), pointer, out);
+        }
+        None => emit_hidden_words(message.author(), out),
+    }
+    Outcome::Mapped
+}
+
+/// Emits words between agents. Those of this thread's own agent come with the id of their message.
+fn emit_words(
+    state: &State,
+    words: Text<'_>,
+    own: Option<Field<'_>>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
+    if let Some(id) = own {
+        let (model, message_id) = (state.last.model(), text(id));
+        out.emit(
+            MsgOut {
+                text: Some(words),
+                model,
+                message_id,
+                ..MsgOut::default()
+            },
+            pointer,
+        );
+    } else {
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by: Author::Agent,
+                text: Some(words),
+                attachments: Vec::new(),
+            },
+            pointer,
+        );
+    }
+}
+
+/// Emits the author of words that only the provider can read.
+fn emit_hidden_words(author: Field<'_>, out: &mut Emitter<'_>) {
+    out.emit(
+        Meta::System {
+            name: Text::Plain("agent_message"),
+            text: text(author),
+        },
+        Pointer::Root,
+    );
 }
 
 /// Emits what the harness writes before the words of an agent: type, task and sender. Returns the words; `None` if there is no such text.

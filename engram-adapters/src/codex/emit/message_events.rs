@@ -1,7 +1,9 @@
 //! Messages and reasonings for the screen: events (up to 0.142) and completed items (0.150 and later).
 
+use std::borrow::Cow;
+
 use engram_core::emit::Pointer;
-use engram_core::event::{Attachment, Meta, MsgIn, MsgOut, Role};
+use engram_core::event::{Attachment, Meta, MsgIn, Role};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -11,8 +13,8 @@ use crate::shared::media;
 use crate::shared::value::{Field, Value, raw_str, text};
 
 use super::State;
-use super::messages::{AnswerFacts, Texts, author, emit_answer, emit_reasoning};
-use crate::codex::blocks::is_empty_token;
+use super::messages::{AnswerFacts, Texts, author, emit_answer, emit_input, emit_reasoning};
+use crate::codex::blocks::{is_empty_token, joined_lines};
 use crate::codex::check::messages::is_named;
 use crate::codex::format::rule;
 use crate::codex::plan::prompts::PartFate;
@@ -125,13 +127,8 @@ pub fn user_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
         );
     }
     if let Some((prompt, fate)) = prompt.filter(|(_, fate)| *fate != PartFate::Dropped) {
-        let message = MsgIn {
-            role: Role::User,
-            by: author(fate, sender),
-            text: prompt.text(),
-            attachments: std::mem::take(&mut attachments),
-        };
-        out.emit(message, Pointer::At("/payload/message"));
+        let (by, images) = (author(fate, sender), std::mem::take(&mut attachments));
+        emit_input(prompt, by, images, Pointer::At("/payload/message"), out);
     }
     if !attachments.is_empty() {
         out.emit(
@@ -180,15 +177,7 @@ pub fn user_message_item(state: &mut State, record: &Record<'_>, out: &mut Emitt
             } else {
                 fate
             };
-            out.emit(
-                MsgIn {
-                    role: Role::User,
-                    by: author(fate, sender),
-                    text: text.text(),
-                    attachments: Vec::new(),
-                },
-                pointer,
-            );
+            emit_input(text, author(fate, sender), Vec::new(), pointer, out);
         }
     })
 }
@@ -231,19 +220,38 @@ pub fn reasoning_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<
     record.mapped_or(out.has_events(), rule::REASONING_TWIN)
 }
 
-/// A plan that the agent proposes. The event of its answer lacks the plan, the response item has it between tags.
+/// A plan that the agent proposes. The response item of its answer has it between tags; the plan alone is no answer.
 pub fn plan_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let item = MessageItem::lenient(record.value);
-    let Some(plan) = item.text().filter(|_| !state.is_told()) else {
+    if state.is_told() {
         return record.duplicate(rule::PLAN_ANSWER);
-    };
-    let plan = MsgOut {
-        text: plan.text(),
-        model: state.last.model(),
-        message_id: text(item.id()),
-        ..MsgOut::default()
-    };
-    out.emit(plan, Pointer::At("/payload/item/text"));
+    }
+    out.emit(
+        Meta::System {
+            name: Text::Plain("plan"),
+            text: text(MessageItem::lenient(record.value).text()),
+        },
+        Pointer::At("/payload/item/text"),
+    );
+    Outcome::Mapped
+}
+
+/// A text that the harness gives to the model in the place of an output.
+pub fn told_output(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let item = MessageItem::lenient(record.value);
+    let output = item.output().and_then(|output| {
+        if output.is_array() {
+            joined_lines(output)
+        } else {
+            Some(Cow::Borrowed(output.raw()))
+        }
+    });
+    out.emit(
+        Meta::System {
+            name: text(item.name()).unwrap_or_default(),
+            text: output.as_deref().map(Text::Token),
+        },
+        Pointer::At("/payload/item/output"),
+    );
     Outcome::Mapped
 }
 

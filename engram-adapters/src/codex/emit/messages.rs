@@ -1,7 +1,7 @@
 //! Messages and reasonings of the model's side: response items.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Attachment, Author, Channel, Meta, MsgIn, MsgOut, Role};
+use engram_core::event::{Attachment, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -10,12 +10,15 @@ use crate::shared::media;
 use crate::shared::value::{Field, Value, raw_str, text};
 
 use super::State;
-use crate::codex::check::messages::{is_image, is_text};
+use crate::codex::blocks::{self, unquote};
+use crate::codex::check::messages::{is_media, is_text};
 use crate::codex::format::rule;
 use crate::codex::plan::prompts::PartFate;
-use crate::codex::readers::{Message, Part, Reasoning};
+use crate::codex::readers::{Delivered, Message, Part, Reasoning};
 use crate::codex::record::Record;
 use crate::codex::schema::elements;
+use crate::codex::wrappers::{BEFORE_WORDS, may_have_context};
+use crate::shared::wrappers::{Part as Wrapped, split};
 
 /// What a record says of an answer besides its text.
 #[derive(Clone, Copy, Default)]
@@ -167,7 +170,7 @@ fn instructions(message: &Message<'_>, role: Role, record: &Record<'_>, out: &mu
                     Pointer::Field(list, index, "/text"),
                 );
             }
-            None if is_image(&part) => {}
+            None if is_media(&part) => {}
             None => out.unrecognized_block(
                 raw_str(part.kind()),
                 value.raw(),
@@ -176,7 +179,7 @@ fn instructions(message: &Message<'_>, role: Role, record: &Record<'_>, out: &mu
         }
     }
     let attachments: Vec<Attachment<'_>> = elements(message.content())
-        .filter_map(|part| part.first_member("image_url"))
+        .filter_map(|part| blocks::media(&Part::lenient(part)))
         .filter_map(media::data_url)
         .collect();
     if !attachments.is_empty() {
@@ -211,8 +214,7 @@ fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
     let mut attachments: Vec<Attachment<'_>> = Vec::new();
     let mut images_by = sender;
     for (index, value) in elements(message.content()).enumerate() {
-        let image = value
-            .first_member("image_url")
+        let image = blocks::media(&Part::lenient(value))
             .filter(|_| fate(index) != PartFate::Dropped)
             .and_then(media::data_url);
         if let Some(image) = image {
@@ -231,15 +233,10 @@ fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
                 } else {
                     Vec::new()
                 };
-                let message = MsgIn {
-                    role: Role::User,
-                    by: author(fate(index), sender),
-                    text: prompt.text(),
-                    attachments,
-                };
-                out.emit(message, Pointer::Field(list, index, "/text"));
+                let at = Pointer::Field(list, index, "/text");
+                emit_input(prompt, author(fate(index), sender), attachments, at, out);
             }
-            None if is_image(&part) => {}
+            None if is_media(&part) => {}
             None => out.unrecognized_block(
                 raw_str(part.kind()),
                 value.raw(),
@@ -257,6 +254,47 @@ fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
             },
             Pointer::At(list),
         );
+    }
+}
+
+/// Emits a text in the user's place. What a client put before the words of a person is context.
+pub fn emit_input<'a>(
+    text: Value<'a>,
+    by: Author,
+    attachments: Vec<Attachment<'a>>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
+    let decoded = Some(text)
+        .filter(|text| by == Author::Person && may_have_context(unquote(text.raw())))
+        .and_then(|text| text.text()?.decode().ok());
+    let mut words = text.text();
+    if let Some(decoded) = &decoded {
+        words = None;
+        for part in split(decoded, BEFORE_WORDS) {
+            match part {
+                Wrapped::Words(text) => words = Some(Text::Plain(text)),
+                Wrapped::Wrapped { name, text } => {
+                    let context = ImplicitInput {
+                        name: Text::Plain(name),
+                        file: None,
+                        hash: None,
+                        bytes: None,
+                        text: Some(Text::Plain(text)),
+                    };
+                    out.emit(Meta::Context(context), at);
+                }
+            }
+        }
+    }
+    if words.is_some() || !attachments.is_empty() {
+        let message = MsgIn {
+            role: Role::User,
+            by,
+            text: words,
+            attachments,
+        };
+        out.emit(message, at);
     }
 }
 
@@ -326,6 +364,20 @@ pub fn reasoning(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
         );
     }
     record.mapped_or(out.has_events(), rule::REASONING_TWIN)
+}
+
+/// An answer that a client got, and that outlives a compaction. It mostly has a record of its own.
+pub fn delivered(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let delivered = Delivered::lenient(record.value);
+    let Some(answer) = delivered.text().filter(|_| !state.is_told()) else {
+        return record.duplicate(rule::MESSAGE_DELIVERED);
+    };
+    let facts = AnswerFacts {
+        id: delivered.message_id(),
+        phase: delivered.phase(),
+    };
+    emit_answer(state, answer, facts, Pointer::At("/payload/text"), out);
+    Outcome::Mapped
 }
 
 /// An answer to a question of the agent that outlives a compaction. The output of the call that asked has it too.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Status, ToolCall, ToolResult};
+use engram_core::event::{Seq, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -34,7 +34,18 @@ impl<'a> NestedTool<'a> {
     }
 }
 
-/// Emits a call that no response item says. The script that runs is its parent; none if several do: no record says which of them makes it.
+impl State {
+    /// The script that makes a call that no response item says. None if several run: no record says which of them makes it.
+    pub fn running_script(&self) -> Option<Seq> {
+        if let [(_, script)] = self.scripts.as_slice() {
+            Some(*script)
+        } else {
+            None
+        }
+    }
+}
+
+/// Emits a call that no response item says.
 pub fn emit_nested_call(
     state: &State,
     NestedTool { tool, server }: &NestedTool<'_>,
@@ -43,11 +54,6 @@ pub fn emit_nested_call(
     at: &str,
     out: &mut Emitter<'_>,
 ) {
-    let parent = if let [(_, script)] = state.scripts.as_slice() {
-        Some(*script)
-    } else {
-        None
-    };
     let kind = if server.is_some() {
         ToolKind::Mcp
     } else {
@@ -59,7 +65,7 @@ pub fn emit_nested_call(
         args: args.map(Value::raw),
         ..ToolCall::new(Text::Plain(tool), kind)
     };
-    out.emit_child(parent, call, Pointer::At(at));
+    out.emit_child(state.running_script(), call, Pointer::At(at));
 }
 
 /// The request for a call of a tool that the client offers. A response item nearly always says the same call.
@@ -120,7 +126,7 @@ pub fn sleep(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
         state,
         &NestedTool::plain("sleep"),
         id,
-        sleep.duration_ms(),
+        sleep.duration_ms().or(sleep.extension_ms()),
         record.at,
         out,
     );

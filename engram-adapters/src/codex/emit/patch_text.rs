@@ -44,11 +44,11 @@ pub fn contain_patch(arguments: Value<'_>) -> bool {
     BEGIN.find(arguments.raw().as_bytes()).is_some()
 }
 
-/// The patch in the command of a shell tool, as a JSON token. The harness extracts and applies it; it becomes edits only if its output reports
+/// The patch in the command of a shell tool, or in the input of `apply_patch`, as a JSON token. The harness extracts and applies it; it becomes edits only if its output reports
 /// success.
 pub fn patch_of_command(arguments: Value<'_>) -> Option<&str> {
     let fields = Command::lenient(arguments);
-    let command = fields.command().or(fields.cmd())?;
+    let command = fields.command().or(fields.cmd()).or(fields.input())?;
     match command.text() {
         Some(text) => patch_of_input(Some(text)),
         None => command

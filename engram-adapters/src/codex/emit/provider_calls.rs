@@ -11,6 +11,7 @@ use crate::shared::media;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
 use super::State;
+use super::nested_calls::sleep;
 use crate::codex::blocks::unquote;
 use crate::codex::format::rule;
 use crate::codex::plan::calls::Is;
@@ -20,6 +21,19 @@ use crate::codex::tools;
 
 const WEB_SEARCH: &str = "web_search";
 const IMAGE_GENERATION: &str = "image_generation";
+
+/// A call of a tool that an extension of the harness has.
+pub fn extension(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    match raw_str(record.value.first_member("kind")) {
+        "web.search" => web_search_event(state, record, out),
+        "clock.sleep" => sleep(state, record, out),
+        "image_gen.generation" => generated_image(state, record, out),
+        kind => {
+            out.unrecognized_block(kind, record.value.raw(), Pointer::At(record.at));
+            Outcome::Mapped
+        }
+    }
+}
 
 /// A web search as an event or a completed item. The response item directly after it repeats it.
 pub fn web_search_event(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
@@ -33,7 +47,7 @@ pub fn web_search_event(state: &mut State, record: &Record<'_>, out: &mut Emitte
         });
     }
     let args = search.action().or(search.query()).map(Value::raw);
-    emit_call(WEB_SEARCH, id, args, Pointer::At(record.at), out);
+    emit_call(state, WEB_SEARCH, id, args, Pointer::At(record.at), out);
     if let Some(id) = id {
         let pages = pages(search.results());
         let stdout = pages.as_deref().map(Text::Token);
@@ -56,6 +70,7 @@ pub fn web_search_item(state: &mut State, record: &Record<'_>, out: &mut Emitter
     }
     let id = text(search.id());
     emit_call(
+        state,
         WEB_SEARCH,
         id,
         search.action().map(Value::raw),
@@ -75,7 +90,7 @@ pub fn generated_image(state: &mut State, record: &Record<'_>, out: &mut Emitter
     }
     let image = GeneratedImage::lenient(record.value);
     let id = text(image.call_id().or(image.id())).unwrap_or_default();
-    emit_call(IMAGE_GENERATION, Some(id), None, Pointer::Root, out);
+    emit_call(state, IMAGE_GENERATION, Some(id), None, Pointer::Root, out);
     let data = non_empty_text(image.result()).and_then(media::base64_hash);
     let attachment = data.map(|(hash, bytes)| Attachment {
         media_type: None,
@@ -83,20 +98,30 @@ pub fn generated_image(state: &mut State, record: &Record<'_>, out: &mut Emitter
         bytes: Some(bytes),
         name: None,
     });
-    let artifact = text(image.saved_path()).map(|path| SideFile {
+    let artifact = text(image.saved_path().or(image.extension_path())).map(|path| SideFile {
         path,
         hash: None,
         bytes: None,
     });
     let (stdout, attachments) = (
-        non_empty_text(image.revised_prompt()),
+        non_empty_text(image.revised_prompt().or(image.extension_prompt())),
         attachment.into_iter().collect(),
     );
+    let failure = image
+        .failure()
+        .and_then(|failure| failure.first_member("type"));
+    let status = if raw_str(image.status()) == "failed" {
+        Status::Error
+    } else {
+        Status::Ok
+    };
     out.emit(
         ToolResult {
             stdout,
+            stderr: text(failure),
             artifact,
             attachments,
+            status: Some(status),
             ..ok_result(IMAGE_GENERATION, id)
         },
         Pointer::Root,
@@ -105,13 +130,15 @@ pub fn generated_image(state: &mut State, record: &Record<'_>, out: &mut Emitter
 }
 
 fn emit_call(
+    state: &State,
     tool: &str,
     call_id: Option<Text<'_>>,
     args: Option<&str>,
     at: Pointer<'_>,
     out: &mut Emitter<'_>,
 ) {
-    out.emit(
+    out.emit_child(
+        state.running_script(),
         ToolCall {
             call_id,
             args,

@@ -90,11 +90,8 @@ pub fn session_meta(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
             Pointer::At("/payload/id"),
         );
     }
-    if let Some(base) = meta
-        .history_base()
-        .filter(|_| meta.forked_from_id().is_none() && sub_agent(&meta).is_none())
-    {
-        emit_reverted(HistoryBase::lenient(base), out);
+    if let Some(base) = meta.history_base() {
+        emit_base(&meta, HistoryBase::lenient(base), out);
     }
     emit_instructions(
         &mut state.last,
@@ -114,15 +111,24 @@ pub fn session_meta(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
     Outcome::Mapped
 }
 
-/// The user went back in the thread: this file continues an earlier file of the same thread, from the record with an ordinal on.
-fn emit_reverted(base: HistoryBase<'_>, out: &mut Emitter<'_>) {
+/// The file that this one continues, up to the record with an ordinal, where the header's other facts do not name it: an earlier file of the
+/// same thread, in which the user went back, or a later file of the thread that was forked, which has an id of its own.
+fn emit_base(meta: &SessionMeta<'_>, base: HistoryBase<'_>, out: &mut Emitter<'_>) {
+    let forked = raw_str(meta.forked_from_id());
+    let name = if forked.is_empty() && sub_agent(meta).is_none() {
+        "thread_reverted"
+    } else if !forked.is_empty() && forked != raw_str(base.thread_id()) {
+        "thread_base"
+    } else {
+        return;
+    };
     let place = format!(
         "{} {}",
         raw_str(base.thread_id()),
         base.end_ordinal().map_or("", Value::raw)
     );
     let event = Meta::System {
-        name: Text::Plain("thread_reverted"),
+        name: Text::Plain(name),
         text: Some(Text::Plain(&place)),
     };
     out.emit(event, Pointer::At("/payload/history_base"));

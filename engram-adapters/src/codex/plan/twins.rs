@@ -19,19 +19,12 @@ pub struct Twins {
 
 /// Decides about all texts of the agent, and about marks.
 pub fn twins(notes: &Notes, repeats: &[bool], calls: &[CallFate]) -> Twins {
-    let mut reader = Reader {
-        twins: Twins {
-            is_new: vec![true; notes.texts.len()],
-            ..Twins::default()
-        },
-        ..Reader::default()
+    let read = || {
+        let notes = notes.notes.iter().enumerate();
+        notes.filter(|(at, _)| !repeats.get(*at).is_some_and(|is| *is))
     };
-    for (at, note) in notes
-        .notes
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| !repeats.get(*at).is_some_and(|is| *is))
-    {
+    let mut reader = Reader::new(notes, read().map(|(_, note)| note));
+    for (at, note) in read() {
         let is_new_search = note.kind == Kind::SearchEvent
             && calls
                 .get(note.at as usize)
@@ -51,7 +44,10 @@ struct Reader {
     /// How often the model (above zero) or the screen (below) is ahead with a text.
     ahead: KeyMap<i32>,
     answers: KeySet,
+    /// The plans in answers.
     plans: KeySet,
+    /// How often the model has a text beside a plan. The screen has it without the plan, mostly before.
+    beside_plans: KeyMap<u32>,
     /// Compactions whose mark has not been read.
     unmarked: u64,
     /// The record before is a web search for the screen.
@@ -59,6 +55,27 @@ struct Reader {
 }
 
 impl Reader {
+    /// An answer with a plan stands where the model has it, as a whole. So what the screen has of it is known before.
+    fn new<'n>(notes: &Notes, read: impl Iterator<Item = &'n Note>) -> Reader {
+        let mut reader = Reader {
+            twins: Twins {
+                is_new: vec![true; notes.texts.len()],
+                ..Twins::default()
+            },
+            ..Reader::default()
+        };
+        for note in read.filter(|note| note.kind == Kind::Answer(Side::Model)) {
+            let texts = &notes.texts[note.at as usize..(note.at + note.count) as usize];
+            for text in texts.iter().filter(|text| text.plan != 0) {
+                reader.plans.insert(text.plan);
+                if text.has_more {
+                    *reader.beside_plans.entry(text.text).or_default() += 1;
+                }
+            }
+        }
+        reader
+    }
+
     /// True if an earlier record has what this one says. Texts of the agent have decisions of their own.
     fn is_told(&mut self, notes: &Notes, note: &Note) -> bool {
         match note.kind {
@@ -68,8 +85,8 @@ impl Reader {
             Kind::Reasoning(side) => self.texts(notes, note, |reader, text| {
                 reader.is_ahead_or_new(side, ("reasoning", text.text))
             }),
-            Kind::Plan => return !self.plans.insert(note.fact),
-            Kind::TurnEnd => return note.fact == 0 || !self.answers.insert(note.fact),
+            Kind::Plan => return self.plans.contains(&note.fact),
+            Kind::AnswerAgain => return note.fact == 0 || !self.answers.insert(note.fact),
             Kind::Compaction => self.unmarked += 1,
             Kind::CompactionMark => {
                 let is_marked = self.unmarked > 0;
@@ -95,12 +112,19 @@ impl Reader {
 
     fn is_new_answer(&mut self, side: Side, text: &AgentText) -> bool {
         self.answers.insert(text.whole);
-        let has_plan = text.plan == 0 || !self.plans.insert(text.plan);
-        let is_new = self.is_ahead_or_new(side, ("answer", text.text));
-        if text.plan == 0 {
-            is_new
-        } else {
-            !has_plan || (is_new && text.has_more)
+        if text.plan != 0 {
+            return self.is_ahead_or_new(side, ("answer", text.whole));
+        }
+        let beside_plan = self
+            .beside_plans
+            .get_mut(&text.text)
+            .filter(|count| side == Side::Screen && **count > 0);
+        match beside_plan {
+            Some(count) => {
+                *count -= 1;
+                false
+            }
+            None => self.is_ahead_or_new(side, ("answer", text.text)),
         }
     }
 
@@ -171,9 +195,9 @@ mod tests {
         let answer = (Kind::Answer(Side::Model), 0);
         let lines = [
             answer,
-            (Kind::TurnEnd, 1),
-            (Kind::TurnEnd, 2),
-            (Kind::TurnEnd, 0),
+            (Kind::AnswerAgain, 1),
+            (Kind::AnswerAgain, 2),
+            (Kind::AnswerAgain, 0),
         ];
         assert_eq!(told(&[text(1)], &lines).1, [1, 3]);
         let planned = AgentText {
@@ -182,13 +206,19 @@ mod tests {
             plan: 7,
             has_more: false,
         };
+        let plan = (Kind::Plan, 7);
+        assert_eq!(told(&[planned], &[plan, answer]), (vec![true], vec![0]));
+        assert_eq!(told(&[planned], &[answer, plan]), (vec![true], vec![1]));
+        assert_eq!(told(&[], &[plan]), (vec![], vec![]));
+        let with_words = AgentText {
+            has_more: true,
+            ..planned
+        };
+        let screen = (Kind::Answer(Side::Screen), 0);
+        let texts = [text(6), with_words, text(6)];
         assert_eq!(
-            told(&[planned], &[(Kind::Plan, 7), answer]),
-            (vec![false], vec![])
-        );
-        assert_eq!(
-            told(&[planned], &[answer, (Kind::Plan, 7)]),
-            (vec![true], vec![1])
+            told(&texts, &[plan, screen, answer, screen]),
+            (vec![false, true, true], vec![0])
         );
         let marks = [
             (Kind::CompactionMark, 0),

@@ -22,13 +22,10 @@ pub fn usage(notes: &Notes, repeats: &[bool]) -> Vec<Usage> {
     let (mut state, mut usage) = (State::default(), vec![Usage::Told; notes.tokens.len()]);
     for (at, note) in notes.notes.iter().enumerate() {
         match note.kind {
-            Kind::Header
-                if notes
-                    .headers
-                    .get(note.at as usize)
-                    .is_some_and(|header: &Header| header.is_new) =>
-            {
-                state.total = Some(Counts::default());
+            Kind::Header => {
+                if let Some(header) = notes.headers.get(note.at as usize) {
+                    state.begin_thread(header);
+                }
             }
             Kind::NoTokens => state.begin_process(),
             Kind::Tokens if !repeats.get(at).is_some_and(|is| *is) => {
@@ -47,12 +44,21 @@ struct State {
     total: Option<Counts>,
     /// The request in the last event.
     last: Option<Counts>,
-    /// The counts in the records of their own since the last event.
-    recorded: Vec<Counts>,
+    /// Each response has a record of its own, so an event only repeats (0.160 and later).
+    has_records: bool,
     has_read_any: bool,
 }
 
 impl State {
+    /// Versions that write the base of a thread also write records. The first event of such a thread may repeat the last response of the other
+    /// thread, which no record of this file has.
+    fn begin_thread(&mut self, header: &Header) {
+        if header.is_new {
+            self.total = Some(Counts::default());
+        }
+        self.has_records |= header.has_base;
+    }
+
     /// A process of the harness has no counts yet. Its total may begin anew or continue that of the thread.
     fn begin_process(&mut self) {
         if self.last.is_some() {
@@ -64,7 +70,7 @@ impl State {
         let is_first = !std::mem::replace(&mut self.has_read_any, true);
         match tokens {
             Tokens::Record(counts) => {
-                self.recorded.push(counts);
+                self.has_records = true;
                 Usage::Response {
                     counts,
                     earlier: None,
@@ -85,10 +91,9 @@ impl State {
         }
     }
 
-    /// A request is repeated before and after each response (0.44 to 0.130), next to its own record (0.160 and later), and after a compaction.
+    /// A request is repeated before and after each response (0.44 to 0.130), and after a compaction.
     fn event(&mut self, last: Counts, total: Option<Counts>) -> Usage {
         let (before, last_before) = (self.total, self.last);
-        let recorded = std::mem::take(&mut self.recorded);
         self.total = total;
         if last.is_zero() {
             return Usage::Told;
@@ -99,7 +104,7 @@ impl State {
         } else {
             last_before == Some(last)
         };
-        if is_same || recorded.contains(&last) {
+        if is_same || self.has_records {
             return Usage::Told;
         }
         // A total that equals its request counts anew.
@@ -108,7 +113,7 @@ impl State {
             .and_then(|(before, total)| total.without(&before));
         let earlier = spent
             .and_then(|spent| spent.without(&last))
-            .filter(|earlier| recorded.is_empty() && !earlier.is_zero());
+            .filter(|earlier| !earlier.is_zero());
         Usage::Response {
             counts: last,
             earlier,
@@ -225,12 +230,25 @@ mod tests {
             event((0, 0), (10, 1)),
             record(8, 1),
             event((8, 1), (18, 2)),
-            event((9, 1), (27, 3)),
         ];
         assert_eq!(
             inputs(&tokens),
-            [(10, 0), (0, 0), (7, 0), (0, 0), (8, 0), (0, 0), (9, 0)]
+            [(10, 0), (0, 0), (7, 0), (0, 0), (8, 0), (0, 0)]
         );
+    }
+
+    #[test]
+    fn a_thread_with_a_base_repeats_the_last_response_of_the_thread_that_it_continues() {
+        let read = |has_base| {
+            let mut state = State::default();
+            state.begin_thread(&Header {
+                has_base,
+                ..Header::default()
+            });
+            state.read(event((10, 1), (500, 50)))
+        };
+        assert_eq!(read(true), Usage::Told);
+        assert_ne!(read(false), Usage::Told);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Files whose whole text is known to the byte, line ends apart. The harness removes the byte order mark of a file that it reads, decodes
 //! Latin-1, and puts both back when it writes. So what it logs of a file that it did not create need not be what is in the file.
 
-use engram_core::event::{CodeEdit, EditOp};
+use engram_core::event::{CodeEdit, EditOp, Range};
 use engram_core::hash::Hash;
 use engram_core::keys::{KeyMap, hash64};
 
@@ -16,7 +16,7 @@ pub(in crate::cursor) struct WrittenFiles {
 
 impl WrittenFiles {
     /// Keeps the hashes of whole files of one call's edits where the text before is what the harness wrote itself, and leaves them out
-    /// elsewhere.
+    /// elsewhere, with those of the first line.
     pub(in crate::cursor) fn settle(&mut self, edits: &mut [CodeEdit<'_>]) {
         let Some(first) = edits.first() else { return };
         let (key, op) = (hash64(&*first.file.decode_lossy()), first.op);
@@ -27,10 +27,22 @@ impl WrittenFiles {
         if !is_known {
             for edit in edits {
                 (edit.file_before_hash, edit.file_after_hash) = (None, None);
+                forget_first_line(edit);
             }
         } else if let Some(after) = after.filter(|_| self.texts.len() < MAX_FILES) {
             self.texts.insert(key, after);
         }
+    }
+}
+
+/// Leaves out the hashes of an edit of the first line of a file that the harness read: there may be a byte order mark before it.
+pub(in crate::cursor) fn forget_first_line(edit: &mut CodeEdit<'_>) {
+    let begins = |range: Option<Range>| range.is_some_and(|range| range.first <= 1);
+    if begins(edit.before_range) || begins(edit.after_range) {
+        (edit.before_hash, edit.after_hash) = (None, None);
+        (edit.before_text, edit.after_text) = (None, None);
+        edit.before_anchor_hashes.clear();
+        edit.after_anchor_hashes.clear();
     }
 }
 
@@ -39,6 +51,23 @@ mod tests {
     use engram_core::text::Text;
 
     use super::*;
+
+    #[test]
+    fn the_first_line_of_a_file_that_was_read_has_no_hash() {
+        let edit = |first| CodeEdit {
+            before_range: Some(Range { first, last: first }),
+            after_range: Some(Range { first, last: first }),
+            before_hash: Some(Hash::of_text("old")),
+            after_hash: Some(Hash::of_text("new")),
+            ..CodeEdit::new(EditOp::Update, Text::Plain("f"))
+        };
+        for (first, is_kept) in [(1, false), (2, true)] {
+            let mut edits = [edit(first)];
+            WrittenFiles::default().settle(&mut edits);
+            assert_eq!(edits[0].before_hash.is_some(), is_kept, "{first}");
+            assert_eq!(edits[0].after_hash.is_some(), is_kept, "{first}");
+        }
+    }
 
     #[test]
     fn only_what_the_harness_wrote_itself_is_known() {

@@ -274,7 +274,7 @@ impl EditorDatabase {
             .enumerate()
             .map(|(n, header)| (header.bubble_id.as_str(), n))
             .collect();
-        // Rows that no header names come last, in the order of their times.
+        // Rows that no header names come last, in the order of their times. Without headers nothing says which are listed.
         let mut order: Vec<(usize, String, String)> = Vec::new();
         for (bubble_id, bubble) in bubbles(&store, id)? {
             let at = position
@@ -289,7 +289,7 @@ impl EditorDatabase {
             let json = json_or_text(&bytes);
             let contents = contents(&store, &json)?;
             let mut members = vec![("store", "\"bubble\""), ("bubble", json.as_str())];
-            if at == usize::MAX {
+            if at == usize::MAX && !position.is_empty() {
                 members.push(("unlisted", "true"));
             }
             members.extend(contents.iter().map(|(key, text)| (*key, text.as_str())));

@@ -91,6 +91,7 @@ pub(super) fn bubble(
     });
     members::check("bubble", line.object(), out);
     let mut events = match bubble.kind().map(Value::raw) {
+        Some("1" | "\"user\"") if is_true(line.unlisted()) => emit_unlisted(&bubble, out)?,
         Some("1" | "\"user\"") => emit_prompt(&bubble, conversation.prompts_by(), out)?,
         Some("2" | "\"ai\"") => emit_answer(&bubble, out)?,
         kind => {
@@ -156,6 +157,19 @@ fn emit_prompt(
         events += 1;
     }
     Ok(events + emit_selections(bubble, out)?)
+}
+
+/// Emits a prompt that the conversation does not list: the person edited it, or went back to before it. What took its place is listed.
+fn emit_unlisted(bubble: &Bubble<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
+    let Some(text) = message_text(bubble) else {
+        return Ok(0);
+    };
+    let notice = Meta::System {
+        name: Text::Plain("unlisted"),
+        text: Some(text),
+    };
+    out.emit(notice, Pointer::At("/bubble/text"))?;
+    Ok(1)
 }
 
 /// Emits reasoning and answer, and returns the number of events.

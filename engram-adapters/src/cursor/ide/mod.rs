@@ -4,6 +4,8 @@
 pub(super) mod db;
 mod dispatch;
 mod messages;
+mod results;
+mod tool_code;
 mod tool_data;
 
 use engram_core::emit::Fault;

@@ -1,35 +1,35 @@
-//! Calls of the editor: the call, the user's decision, the result and the edit, all from one `toolFormerData`.
+//! Calls of the editor: the call, the person's decision, the result, and the read or the edit, all from one `toolFormerData`.
 
 use engram_core::emit::{Fault, Pointer};
-use engram_core::event::{
-    CodeEdit, Decision, EditOp, Meta, Permission, Seq, Status, ToolCall, ToolResult,
-};
+use engram_core::event::{Author, Decision, Meta, MsgIn, Permission, Role, Seq, Status, ToolCall};
 use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
 
-use crate::cursor::edits::file_edits::whole_file_edits;
-use crate::cursor::fields::{decoded, text_or_json};
+use super::results::{self, Ending};
+use super::tool_code;
+use crate::cursor::fields::decoded;
 use crate::cursor::members;
-use crate::cursor::readers::{EditParams, EditorLine, EditorResult, ToolFormerData};
+use crate::cursor::readers::{EditorLine, EditorParams, EditorResult, HumanReview, ToolFormerData};
 use crate::cursor::steps::Out;
 use crate::cursor::tools;
-use crate::shared::value::{
-    StructuralIndex, Value, integer, is_true, non_empty_text, parse, raw_str, text,
-};
+use crate::shared::value::{StructuralIndex, Value, is_true, non_empty_text, parse, raw_str};
 
 const RESULT: &str = "/bubble/toolFormerData/result";
-const PARAMS: &str = "/bubble/toolFormerData/params";
-const POINTER: Pointer<'static> = Pointer::At("/bubble/toolFormerData");
+pub(super) const PARAMS: &str = "/bubble/toolFormerData/params";
+pub(super) const POINTER: Pointer<'static> = Pointer::At("/bubble/toolFormerData");
 
 /// The tool and the call that events belong to.
 #[derive(Clone, Copy)]
-struct Call<'a> {
-    tool: Text<'a>,
-    call_id: Option<Text<'a>>,
+pub(super) struct Call<'a> {
+    pub(super) tool: Text<'a>,
+    /// The tool in the member table, and in the tables of what is read from results.
+    pub(super) route: &'a str,
+    pub(super) call_id: Option<Text<'a>>,
     /// The `seq` of the call's event.
-    seq: Seq,
+    pub(super) seq: Seq,
 }
 
-/// Emits a call and, if it has ended, its result and the edit that it shows. Returns the number of calls and results.
+/// Emits a call and, if it has ended, its result and the read or the edit that it shows. Returns the number of calls and results.
 pub(super) fn emit(
     data: &ToolFormerData<'_>,
     line: &EditorLine<'_>,
@@ -38,55 +38,54 @@ pub(super) fn emit(
     let Some(tool) = non_empty_text(data.name()) else {
         return Ok(0);
     };
-    let params = decoded(data.params());
-    let call = emit_call(data, tool, params.as_deref(), out)?;
-    let decision = match raw_str(data.user_decision()) {
-        "accepted" => Some(Decision::Allow),
-        "rejected" => Some(Decision::Deny),
-        _ => None,
-    };
-    if let Some(decision) = decision {
-        out.emit(
-            Meta::Permission(Permission {
-                decision,
-                tool: Some(tool),
-                call_id: call.call_id,
-                text: None,
-            }),
-            POINTER,
-        )?;
+    let name = tool.decode_lossy();
+    let kind = tools::TOOLS.kind(&name);
+    let route = if kind == ToolKind::Mcp { "mcp" } else { &*name };
+    let (text, mut index) = (decoded(data.params()), StructuralIndex::default());
+    let params = object(text.as_deref(), &mut index)
+        .map(EditorParams::lenient)
+        .unwrap_or_default();
+    let call = emit_call(data, tool, (kind, route), (text.as_deref(), &params), out)?;
+    let (text, mut index) = (decoded(data.result()), StructuralIndex::default());
+    let fields = object(text.as_deref(), &mut index).map(EditorResult::lenient);
+    if let Some(fields) = &fields {
+        check("bubble#result", fields.object(), RESULT, route, out);
     }
+    let decision = emit_decision(data, fields.unwrap_or_default(), call, out)?;
     let status = match raw_str(data.status()) {
+        _ if decision == Some(Decision::Deny) => Status::Denied,
         "completed" => Status::Ok,
         "error" => Status::Error,
         "cancelled" => Status::Cancelled,
         _ => return Ok(1),
     };
-    let result = decoded(data.result());
-    let mut index = StructuralIndex::default();
-    let fields = result
-        .as_deref()
-        .and_then(|result| parse(result, &mut index).ok())
-        .map(EditorResult::lenient)
-        .unwrap_or_default();
-    check(
-        "bubble#result",
-        fields.object(),
-        RESULT,
-        &tool.decode_lossy(),
-        out,
-    );
-    emit_result(data, call, status, result.as_deref(), &fields, out)?;
-    if status == Status::Ok && decision != Some(Decision::Deny) && !is_true(fields.apply_failed()) {
-        emit_edit(call, params.as_deref(), line, out)?;
+    let ending = Ending {
+        status,
+        result: text.as_deref(),
+        fields,
+        error: data.error(),
+    };
+    if results::emit(&ending, call, out)? == Status::Ok {
+        tool_code::emit(call, &params, &fields.unwrap_or_default(), line, out)?;
     }
     Ok(2)
 }
 
-/// Compares JSON inside a string with the member table, if it is an object.
-fn check(record: &str, value: Value<'_>, at: &'static str, tool: &str, out: &mut Out<'_, '_>) {
+/// A text that is a JSON object.
+fn object<'t>(text: Option<&'t str>, index: &'t mut StructuralIndex) -> Option<Value<'t>> {
+    parse(text?, index).ok().filter(|value| value.is_object())
+}
+
+/// Compares JSON inside a string with the member table.
+pub(super) fn check(
+    record: &str,
+    value: Value<'_>,
+    at: &'static str,
+    route: &str,
+    out: &mut Out<'_, '_>,
+) {
     if value.is_object() {
-        members::check_chosen(record, value, Pointer::At(at), tool, out);
+        members::check_chosen(record, value, Pointer::At(at), route, out);
     }
 }
 
@@ -94,7 +93,8 @@ fn check(record: &str, value: Value<'_>, at: &'static str, tool: &str, out: &mut
 fn emit_call<'a>(
     data: &ToolFormerData<'a>,
     tool: Text<'a>,
-    params: Option<&str>,
+    (kind, route): (ToolKind, &'a str),
+    (params, fields): (Option<&str>, &EditorParams<'_>),
     out: &mut Out<'_, '_>,
 ) -> Result<Call<'a>, Fault> {
     let raw_args = decoded(data.raw_args());
@@ -105,12 +105,13 @@ fn emit_call<'a>(
         .as_deref()
         .filter(is_json)
         .or(params.filter(is_json));
-    let (kind, call_id) = (
-        tools::TOOLS.kind(&tool.decode_lossy()),
-        non_empty_text(data.tool_call_id()),
-    );
+    let server = fields
+        .tools()
+        .and_then(|tools| non_empty_text(tools.elements().next()?.member("serverName")));
+    let call_id = non_empty_text(data.tool_call_id());
     let seq = out.emit(
         ToolCall {
+            server,
             call_id,
             args,
             ..ToolCall::new(tool, kind)
@@ -126,75 +127,53 @@ fn emit_call<'a>(
             POINTER,
         )?;
     }
-    Ok(Call { tool, call_id, seq })
+    Ok(Call {
+        tool,
+        route,
+        call_id,
+        seq,
+    })
 }
 
-fn emit_result(
+/// Emits what a person decided about a call, and the words that they wrote with it, except where these became a message of their own.
+fn emit_decision(
     data: &ToolFormerData<'_>,
+    result: EditorResult<'_>,
     call: Call<'_>,
-    status: Status,
-    result: Option<&str>,
-    fields: &EditorResult<'_>,
     out: &mut Out<'_, '_>,
-) -> Result<(), Fault> {
-    let exit = integer(fields.exit_code());
-    let event = ToolResult {
-        tool: Some(call.tool),
-        call_id: call.call_id,
-        status: Some(if exit.is_some_and(|exit| exit != 0) {
-            Status::Error
-        } else {
-            status
-        }),
-        exit,
-        stdout: non_empty_text(fields.output())
-            .or(result.map(Text::Plain))
-            .filter(|text| !text.is_empty()),
-        stderr: text_or_json(data.error()).filter(|text| !text.is_empty()),
-        ..ToolResult::default()
+) -> Result<Option<Decision>, Fault> {
+    let decision = match raw_str(data.user_decision()) {
+        "rejected" => Some(Decision::Deny),
+        _ if is_true(result.rejected()) => Some(Decision::Deny),
+        "accepted" => Some(Decision::Allow),
+        _ => None,
     };
-    out.emit_child(Some(call.seq), event, POINTER)?;
-    Ok(())
-}
-
-/// Emits the edits that the file's texts before and after the call show.
-fn emit_edit(
-    call: Call<'_>,
-    params: Option<&str>,
-    line: &EditorLine<'_>,
-    out: &mut Out<'_, '_>,
-) -> Result<(), Fault> {
-    let mut index = StructuralIndex::default();
-    let params = params
-        .and_then(|params| parse(params, &mut index).ok())
-        .map(EditParams::lenient)
+    let review = result
+        .human_review()
+        .map(HumanReview::lenient)
         .unwrap_or_default();
-    let Some(after) = text(line.after()) else {
-        return Ok(());
-    };
-    let Some(file) =
-        non_empty_text(params.relative_workspace_path()).or(non_empty_text(params.target_file()))
-    else {
-        check(
-            "bubble#params",
-            params.object(),
-            PARAMS,
-            &call.tool.decode_lossy(),
-            out,
-        );
-        return Ok(());
-    };
-    let op = if line.before().is_some() {
-        EditOp::Update
-    } else {
-        EditOp::Create
-    };
-    let edit = CodeEdit {
-        call_id: call.call_id,
-        ..CodeEdit::new(op, file)
-    };
-    for edit in whole_file_edits(edit, text(line.before()), after, None) {
-        out.emit_child(Some(call.seq), edit, POINTER)?;
+    if let Some(decision) = decision {
+        out.emit(
+            Meta::Permission(Permission {
+                decision,
+                tool: Some(call.tool),
+                call_id: call.call_id,
+                text: non_empty_text(review.selected_option()),
+            }),
+            POINTER,
+        )?;
     }
-    Ok(())
+    let words = non_empty_text(review.feedback_text());
+    if let Some(words) = words.filter(|_| !is_true(review.is_new_message())) {
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by: Author::Person,
+                text: Some(words),
+                attachments: Vec::new(),
+            },
+            Pointer::At(RESULT),
+        )?;
+    }
+    Ok(decision)
 }

@@ -7,6 +7,7 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use crate::cursor::edits::file_edits::diff_edits;
+use crate::cursor::edits::written_files::forget_first_line;
 use crate::cursor::fields::{required_name, text_or_json, unsigned};
 use crate::cursor::readers::{SdkMessage, SdkResult, SdkReturned};
 use crate::cursor::steps::Out;
@@ -282,7 +283,10 @@ fn emit_edits(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
         call_id: Some(ended.call_id),
         ..CodeEdit::new(op, file)
     };
-    for edit in diff_edits(edit, diff.as_deref()) {
+    for mut edit in diff_edits(edit, diff.as_deref()) {
+        if !is_new {
+            forget_first_line(&mut edit);
+        }
         out.emit(edit, Pointer::At("/result"))?;
     }
     Ok(())

@@ -69,8 +69,15 @@ impl EventRecord<'_> {
     /// The event as a line of a tape, with its `\n`. [`EventRecord::parse`] reads it back (without the `\n`), so this is also a way to
     /// keep an event longer than the record that it borrows from.
     pub fn to_line(&self) -> String {
+        self.as_event_ref().to_line()
+    }
+}
+
+impl EventRef<'_> {
+    /// The event as a line of a tape, with its `\n`.
+    pub fn to_line(&self) -> String {
         let mut line = Buffer::default();
-        push_record(&mut line, &self.as_event_ref());
+        push_record(&mut line, self);
         line.to_str().to_owned()
     }
 }

@@ -12,7 +12,18 @@ const DENIED: &[&str] = &[
     "The user doesn't want to take this action right now.",
     "Claude requested permissions to ",
     "Permission to use ",
+    // The auto mode (2.1.220 and later), which has a reason of its own when its check does not answer.
+    "Permission for this action was denied by the Claude Code auto mode classifier.",
+    "Auto mode could not evaluate this action and is blocking it for safety",
+    "Auto mode is unavailable: its safety check does not run for this session",
 ];
+
+/// The same, after the name of a model that does not answer.
+const CHECK_IS_MISSING: &str =
+    " is temporarily unavailable, so auto mode cannot determine the safety of ";
+
+/// The longest name of a model.
+const MODEL_BYTES: usize = 100;
 
 /// How the harness reports that a call was cancelled.
 const CANCELLED: &[&str] = &[
@@ -45,11 +56,19 @@ pub(super) fn status(
         || is_denied(line, block)
         || begins(&DENIED_BY_PERSON)
         || begins(DENIED)
+        || content.is_some_and(is_check_missing)
     {
         Status::Denied
     } else {
         Status::Error
     }
+}
+
+/// True if the auto mode refused a call since no model could look at it.
+fn is_check_missing(content: Text<'_>) -> bool {
+    let raw = content.raw().as_bytes();
+    let head = &raw[..raw.len().min(MODEL_BYTES + CHECK_IS_MISSING.len())];
+    memchr::memmem::find(head, CHECK_IS_MISSING.as_bytes()).is_some()
 }
 
 /// True if a capture says that the call was denied.

@@ -31,6 +31,7 @@ fn handler(kind: PrintedKind) -> Result<Handler, Outcome> {
         PrintedKind::SystemCompactBoundary => notices::compact_boundary,
         PrintedKind::SystemInformational => notices::informational,
         PrintedKind::SystemNotification => notices::notification,
+        PrintedKind::SystemSessionTitleChanged => notices::title,
         PrintedKind::SystemModelFallback => notices::model_fallback,
         PrintedKind::SystemTaskStarted => notices::task_started,
         PrintedKind::SystemTaskNotification => notices::task_notification,
@@ -133,7 +134,10 @@ pub fn as_transcript<'a>(printed: &Printed<'a>) -> Line<'a> {
         (const { Line::number("type") }, printed.kind()),
         (const { Line::number("subtype") }, printed.subtype()),
         (const { Line::number("uuid") }, printed.uuid()),
-        (const { Line::number("timestamp") }, printed.timestamp()),
+        (
+            const { Line::number("timestamp") },
+            printed.timestamp().or(printed.audit_time()),
+        ),
         (const { Line::number("sessionId") }, printed.session_id()),
         (
             const { Line::number("message") },

@@ -134,6 +134,20 @@ pub(super) fn notification(
     )
 }
 
+/// `system/session_title_changed`: the session has a name (2.1.332).
+pub(super) fn title(
+    _: &mut StreamState,
+    stream: &StreamRecord<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let facts = SessionFacts {
+        title: text(stream.printed.object().member("title")),
+        ..SessionFacts::default()
+    };
+    out.emit(Meta::Session(facts), Pointer::At("/title"));
+    Outcome::Mapped
+}
+
 /// `system/model_fallback`: another model goes on.
 pub(super) fn model_fallback(
     _: &mut StreamState,

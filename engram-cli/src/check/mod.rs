@@ -3,9 +3,12 @@
 use std::io::{self, Write, stdout};
 use std::path::Path;
 
-use engram_core::check::check_stream;
+use engram_core::check::{MAX_VIOLATIONS, check_stream};
 use engram_core::error::AdapterError;
 
+mod home;
+
+use self::home::Home;
 use crate::args::Check;
 use crate::exit::{Exit, Tally};
 use crate::report::{Reporter, one_line, shown};
@@ -37,7 +40,12 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
             Ok(()) => {}
         }
     }
-    for path in args.tapes.iter().flat_map(|path| tapes_at(path)) {
+    let mut home = Home::default();
+    let paths = args.tapes.iter().flat_map(|root| {
+        let is_home = root.is_dir();
+        tapes_at(root).into_iter().map(move |path| (path, is_home))
+    });
+    for (path, is_home) in paths {
         let before = violations;
         let path = match path {
             Err(error) => {
@@ -46,7 +54,11 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
             }
             Ok(path) => path,
         };
-        let checked = check_one(&path, &mut violations)?;
+        let mut checked = check_one(&path, &mut violations)?;
+        // What is no valid tape says nothing about other tapes.
+        if is_home && checked.is_ok() && violations == before {
+            checked = check_beside(&path, &mut home, &mut violations)?;
+        }
         tapes += u64::from(checked.is_ok());
         match checked {
             Err(error) => tally
@@ -103,10 +115,24 @@ fn check_index(root: &Path, violations: &mut u64) -> io::Result<()> {
     printed.and_then(|()| out.flush())
 }
 
+/// Compares a tape with the others of its directory, and prints what they must not share. The errors are as in [`check_one`].
+fn check_beside(path: &Path, home: &mut Home, violations: &mut u64) -> io::Result<io::Result<()>> {
+    let found = match home.add(path) {
+        Ok(found) => found,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut out = stdout().lock();
+    for what in found {
+        *violations += 1;
+        writeln!(out, "{}", one_line(&format!("{}: {what}", shown(path))))?;
+    }
+    out.flush().map(Ok)
+}
+
 /// Checks one tape and prints its violations. The outer error is that of standard output, the inner one that of the tape.
 fn check_one(path: &Path, violations: &mut u64) -> io::Result<io::Result<()>> {
     let mut out = stdout().lock();
-    let mut printed = Ok(());
+    let (mut printed, before) = (Ok(()), *violations);
     let checked = open_tape(path).and_then(|mut tape| {
         if !begins_as_tape(&mut tape)? {
             *violations += 1;
@@ -124,5 +150,12 @@ fn check_one(path: &Path, violations: &mut u64) -> io::Result<io::Result<()>> {
             }
         })
     });
+    if printed.is_ok() && *violations - before >= MAX_VIOLATIONS {
+        printed = writeln!(
+            out,
+            "{}",
+            one_line(&format!("{}: the rest is not checked", shown(path)))
+        );
+    }
     printed.and_then(|()| out.flush()).map(|()| checked)
 }

@@ -1,4 +1,5 @@
-//! What one input may cost beyond its records: the bytes of a file, of what comes out of a compressed one, and of copies of databases.
+//! What one log or tape may cost beyond its records: the bytes of a file, of a line of a tape, of what comes out of a compressed file, and of
+//! copies of databases.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -10,6 +11,9 @@ pub const EXPANSION_RATIO: u64 = 100;
 pub const EXPANSION_FREE: u64 = 256 << 20;
 /// The most bytes that are copied of one database in use, with the log beside it: `copy_bytes`.
 pub const COPY_BYTES: u64 = 32 << 30;
+
+/// The most bytes of one line of a tape: `line_bytes`. An event has hardly more than its record, which has at most half of this.
+pub const LINE_BYTES: u64 = 512 << 20;
 
 /// The error of an input that is over a limit. It becomes `limit_exceeded`.
 pub fn over(limit: &str, most: u64) -> io::Error {
@@ -74,5 +78,67 @@ impl Expansion {
             return Err(over("expansion_ratio", EXPANSION_RATIO));
         }
         Ok(())
+    }
+}
+
+/// The text of a tape, for reading it line by line. A line that is over [`LINE_BYTES`] is an error before it is in memory.
+#[derive(Debug)]
+pub struct BoundedLines<R> {
+    text: R,
+    /// The bytes of the line so far.
+    line: u64,
+    most: u64,
+}
+
+impl<R> BoundedLines<R> {
+    /// Nothing is read yet.
+    pub fn new(text: R) -> Self {
+        BoundedLines {
+            text,
+            line: 0,
+            most: LINE_BYTES,
+        }
+    }
+}
+
+impl<R: Read> Read for BoundedLines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.text.read(buffer)?;
+        let last = memchr::memrchr(b'\n', &buffer[..read]);
+        self.line = last.map_or(self.line + read as u64, |at| (read - at - 1) as u64);
+        if self.line > self.most {
+            return Err(over("line_bytes", self.most));
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_an_error_wherever_it_ends() {
+        let read = |text: &str| {
+            let mut lines = BoundedLines {
+                most: 4,
+                ..BoundedLines::new(text.as_bytes())
+            };
+            let (mut chunk, mut all) = ([0; 3], 0);
+            loop {
+                match lines.read(&mut chunk) {
+                    Ok(0) => return Some(all),
+                    Ok(read) => all += read,
+                    Err(error) => {
+                        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+                        return None;
+                    }
+                }
+            }
+        };
+        assert_eq!(read("1234\n1234\n\n\n1234"), Some(16));
+        assert_eq!(read("1\n12345\n"), None);
+        assert_eq!(read("12345"), None);
+        assert_eq!(read(""), Some(0));
     }
 }

@@ -1,0 +1,119 @@
+//! What clients of the harness put before the words of a person, and how messages of the harness itself begin.
+
+use crate::shared::wrappers::{End, Place, Wrapper, begins_wrapped};
+
+/// The heading behind which a client puts the words.
+const REQUEST_FOR_CODEX: End = End::Last("\n## My request for Codex:");
+/// The same heading in later versions of the desktop application.
+const REQUEST: End = End::Last("\n## My request:");
+
+const TERMINAL: &str =
+    "openai/codex, codex-rs/tui/src/ide_context/prompt.rs, which takes the last heading too";
+const EDITOR: &str = "openai/codex#31405, farion1231/cc-switch#2551: rollouts of codex_vscode";
+const DESKTOP: &str = "public rollouts of the desktop application of 2026";
+
+/// Context that a client puts before the words, in the same text. Sections in which a person writes, such as comments on a diff, are not
+/// listed: their text stays as it is.
+pub(super) const BEFORE_WORDS: &[Wrapper] = &[
+    section(
+        "ide_context",
+        "# Context from my IDE setup:",
+        REQUEST_FOR_CODEX,
+        TERMINAL,
+    ),
+    section(
+        "ide_context",
+        "# Context from my IDE setup:",
+        REQUEST,
+        DESKTOP,
+    ),
+    section(
+        "mentioned_files",
+        "# Files mentioned by the user:",
+        REQUEST_FOR_CODEX,
+        EDITOR,
+    ),
+    section(
+        "mentioned_files",
+        "# Files mentioned by the user:",
+        REQUEST,
+        DESKTOP,
+    ),
+    section(
+        "mentioned_apps",
+        "# Applications mentioned by the user:",
+        REQUEST_FOR_CODEX,
+        DESKTOP,
+    ),
+    section(
+        "mentioned_apps",
+        "# Applications mentioned by the user:",
+        REQUEST,
+        DESKTOP,
+    ),
+    section("browser", "# In app browser:", REQUEST_FOR_CODEX, DESKTOP),
+    section("browser", "# In app browser:", REQUEST, DESKTOP),
+    section(
+        "browser",
+        "<in-app-browser-context ",
+        REQUEST_FOR_CODEX,
+        DESKTOP,
+    ),
+    section("browser", "<in-app-browser-context ", REQUEST, DESKTOP),
+];
+
+/// Messages that the harness writes in the user's place. They decide only where the log says nothing: in the forms without events, and in a
+/// message that is the last record of its file.
+const BY_HARNESS: &[Wrapper] = &[
+    whole("<environment_context>", "0.27 to 0.171: recorded"),
+    whole("# AGENTS.md instructions", "0.77 to 0.171: recorded"),
+    whole(
+        "<user_instructions>",
+        "openai/codex, the form of instructions before 0.77",
+    ),
+    whole("<turn_aborted>", "0.117 to 0.171: recorded"),
+    whole("<user_shell_command>", "0.125 to 0.171: recorded"),
+    whole("<subagent_notification>", "0.117 to 0.171: recorded"),
+    whole("<skill>", "0.117 to 0.171: recorded"),
+    whole("<user_action>", "0.117 to 0.171: recorded"),
+    whole("<recommended_plugins>", DESKTOP),
+    whole("<codex_internal_context", "0.149 to 0.171: recorded"),
+    whole("<hook_prompt", "0.149 to 0.171: recorded"),
+    whole("<image>", "0.117 to 0.169: recorded"),
+    whole("<image name=", "0.98 to 0.171: recorded"),
+    whole("</image>", "0.98 to 0.171: recorded"),
+    whole(
+        "Warning: apply_patch was requested via ",
+        "0.73 to 0.129: recorded",
+    ),
+];
+
+const fn section(
+    name: &'static str,
+    begin: &'static str,
+    end: End,
+    source: &'static str,
+) -> Wrapper {
+    Wrapper {
+        name,
+        place: Place::Start,
+        begin,
+        end,
+        source,
+    }
+}
+
+const fn whole(begin: &'static str, source: &'static str) -> Wrapper {
+    section("harness", begin, End::OfText, source)
+}
+
+/// True if a text begins as the harness's own do.
+pub(super) fn is_by_harness(text: &str) -> bool {
+    begins_wrapped(text, BY_HARNESS)
+}
+
+/// True if a JSON token without its quotes may have context before the words.
+pub(super) fn may_have_context(token: &str) -> bool {
+    let begin = token.trim_start_matches("\\n");
+    BEFORE_WORDS.iter().any(|row| begin.starts_with(row.begin))
+}
