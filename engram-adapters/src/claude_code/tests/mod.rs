@@ -14,7 +14,6 @@ mod real_life;
 mod repeats;
 mod results;
 mod rewinds;
-mod scratch;
 mod session;
 mod state;
 mod stream;
