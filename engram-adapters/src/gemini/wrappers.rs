@@ -35,14 +35,46 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
 
 /// Texts that the harness writes in the user's place.
 const HARNESS_TEXTS: &[Wrapper] = &[
-    whole("result", "[Function Response: ", "0.16.0, in a message in place of a tool result: recorded"),
-    whole("command", "I ran the following shell command:\n", "the output of a command that the user ran with `!`: recorded"),
-    whole("background", "Background execution update:\n<background_output>\n", "0.61.0, `formatBackgroundCompletionForModel` in its package"),
-    whole("continue", "System: Please continue.", "0.39.0 and later: recorded"),
-    whole("last_chance", "You have stopped calling tools without finishing. You have one final chance ", "a sub-agent stops without its last call, or too late; up to 0.31 in the log of its session: recorded"),
-    whole("last_chance", "You have exceeded the time limit. You have one final chance ", "as above"),
-    whole("last_chance", "You have exceeded the maximum number of turns. You have one final chance ", "as above"),
-    whole("summary", "First, reason in your scratchpad. Then, generate the <state_snapshot>.", "0.4.1, the request for a summary: recorded"),
+    whole(
+        "result",
+        "[Function Response: ",
+        "0.16.0, in a message in place of a tool result: recorded",
+    ),
+    whole(
+        "command",
+        "I ran the following shell command:\n",
+        "the output of a command that the user ran with `!`: recorded",
+    ),
+    whole(
+        "background",
+        "Background execution update:\n<background_output>\n",
+        "0.61.0, `formatBackgroundCompletionForModel` in its package",
+    ),
+    whole(
+        "continue",
+        "System: Please continue.",
+        "0.39.0 and later: recorded",
+    ),
+    whole(
+        "last_chance",
+        "You have stopped calling tools without finishing. You have one final chance ",
+        "a sub-agent stops without its last call, or too late; up to 0.31 in the log of its session: recorded",
+    ),
+    whole(
+        "last_chance",
+        "You have exceeded the time limit. You have one final chance ",
+        "as above",
+    ),
+    whole(
+        "last_chance",
+        "You have exceeded the maximum number of turns. You have one final chance ",
+        "as above",
+    ),
+    whole(
+        "summary",
+        "First, reason in your scratchpad. Then, generate the <state_snapshot>.",
+        "0.4.1, the request for a summary: recorded",
+    ),
 ];
 
 const fn whole(name: &'static str, begin: &'static str, source: &'static str) -> Wrapper {

@@ -29,7 +29,9 @@ mod tests {
     #[test]
     fn a_plugin_marks_its_prompts() {
         let is = |text| is_of_plugin(Text::Plain(text));
-        assert!(is("[SYSTEM DIRECTIVE: OH-MY-OPENCODE - TODO CONTINUATION]\n\nGo on."));
+        assert!(is(
+            "[SYSTEM DIRECTIVE: OH-MY-OPENCODE - TODO CONTINUATION]\n\nGo on."
+        ));
         assert!(is("Go on.\n<!-- OMO_INTERNAL_INITIATOR -->\n"));
         assert!(!is("what does <!-- OMO_INTERNAL_INITIATOR --> mean?"));
     }

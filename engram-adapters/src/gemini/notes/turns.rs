@@ -7,9 +7,7 @@ use engram_core::steps::Check;
 use engram_core::text::Text;
 
 use super::{CallList, Note, Notes, call_key, key, response_key, text_key, thought_key};
-use crate::gemini::readers::{
-    Call, FileArgs, FunctionCall, FunctionResponse, Line, Thought,
-};
+use crate::gemini::readers::{Call, FileArgs, FunctionCall, FunctionResponse, Line, Thought};
 use crate::gemini::schema::{OBJECTIVE, joined_thought, parts};
 use crate::shared::value::{Value, text};
 

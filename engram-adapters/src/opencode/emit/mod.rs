@@ -206,7 +206,13 @@ impl Events {
         let context = MessageContext::of_step(&view, &state.replay);
         let completed = integer(StepTime::lenient_opt(view.time()).completed())
             .filter(|_| raw_str(view.kind()) == "assistant");
-        self.message = LastMessage::of(record.number, &context, false, state.decision.stated, completed);
+        self.message = LastMessage::of(
+            record.number,
+            &context,
+            false,
+            state.decision.stated,
+            completed,
+        );
         if is_repeat {
             return Outcome::Mapped;
         }

@@ -16,7 +16,8 @@ use crate::shared::value::{Value, integer, non_empty_text, text};
 fn is_of_agent(state: &SessionState, info: &Info<'_>) -> bool {
     state.side_info.parent_call_id.is_some()
         || !state.dialect.counts_only_lines
-        || non_empty_text(info.title()).is_some_and(|title| title.decode_lossy().ends_with(" subagent)"))
+        || non_empty_text(info.title())
+            .is_some_and(|title| title.decode_lossy().ends_with(" subagent)"))
 }
 
 /// Converts the session's own record.

@@ -61,9 +61,16 @@ impl Known {
         let Some(first) = words.first().or(attached.first()).copied() else {
             return;
         };
-        let is_seen = |at: &usize| notes[*at].prompt != PromptPart::Words { is_ignored: true, key: key(&notes[*at]) };
+        let is_seen = |at: &usize| {
+            notes[*at].prompt
+                != PromptPart::Words {
+                    is_ignored: true,
+                    key: key(&notes[*at]),
+                }
+        };
         let is_notice = !words.is_empty() && !words.iter().any(is_seen);
-        let is_again = std::mem::take(&mut self.writes_again) && self.words.contains(&key(&notes[first]));
+        let is_again =
+            std::mem::take(&mut self.writes_again) && self.words.contains(&key(&notes[first]));
         self.words.extend(words.iter().map(|at| key(&notes[*at])));
         for at in words.iter().chain(&attached) {
             decisions[*at].is_of_harness = is_notice || is_again;
@@ -124,7 +131,10 @@ mod tests {
         ];
         let (decisions, files) = decided(&notes);
         assert_eq!(files, Files::from([(3, vec![2, 4]), (6, vec![7])]));
-        let attached: Vec<bool> = decisions.iter().map(|decision| decision.is_attached).collect();
+        let attached: Vec<bool> = decisions
+            .iter()
+            .map(|decision| decision.is_attached)
+            .collect();
         assert_eq!(attached, [false, true, false, true, false, false, true]);
     }
 

@@ -54,7 +54,9 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
         .attachments
         .extend(contents.map(|file| attachment(file.mime(), file.uri(), file.name())));
     let succeeded = result.status == Some(Status::Ok);
-    let feedback = result.stderr.filter(|_| result.status == Some(Status::Denied));
+    let feedback = result
+        .stderr
+        .filter(|_| result.status == Some(Status::Denied));
     let feedback = feedback.and_then(feedback_of);
     if let Some(words) = &feedback {
         let denied = Permission {
