@@ -264,7 +264,7 @@ impl Events {
 }
 
 /// True for the error of a call that was not allowed.
-fn is_denied(error: Value<'_>) -> bool {
+pub(super) fn is_denied(error: Value<'_>) -> bool {
     let error = raw_str(Some(error));
     DENIED.iter().any(|(begin, inside)| {
         error
