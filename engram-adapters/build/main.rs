@@ -14,6 +14,8 @@ use engram_core::members::MemberTable;
 /// The files of an adapter that only this script reads: what its converter reads, and the rules that become constants.
 const READERS: &str = "readers.members";
 const OMISSIONS: &str = "omissions.members";
+/// What the harness's own types declare: a table of its own, compiled when a log first has something that no other file names.
+const DECLARED: &str = "declared.members";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let package = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
@@ -40,7 +42,8 @@ fn generate(package: &Path, adapter: &Path, out: &Path) -> Result<(), Box<dyn Er
     let mut files: Vec<PathBuf> = fs::read_dir(adapter.join("members"))?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<_, _>>()?;
-    files.retain(|file| !file.ends_with(READERS));
+    let declared = files.iter().find(|file| file.ends_with(DECLARED)).cloned();
+    files.retain(|file| !file.ends_with(READERS) && !file.ends_with(DECLARED));
     files.sort();
     let text = files
         .iter()
@@ -59,7 +62,15 @@ fn generate(package: &Path, adapter: &Path, out: &Path) -> Result<(), Box<dyn Er
         .iter()
         .map(path)
         .collect::<Result<Vec<_>, Box<dyn Error>>>()?;
-    fs::write(out.join("table.rs"), table::code(&table, &files))?;
+    let declared = declared.as_ref().map(path).transpose()?;
+    if let Some(file) = &declared {
+        MemberTable::parse(&fs::read_to_string(package.join(file))?)
+            .map_err(|error| format!("{DECLARED}: {error}"))?;
+    }
+    fs::write(
+        out.join("table.rs"),
+        table::code(&table, &files, declared.as_deref()),
+    )?;
     let readers = fs::read_to_string(adapter.join("members").join(READERS))?;
     let readers = engram_core::members::readers(&text, &readers)?;
     Ok(fs::write(out.join("readers.rs"), readers::code(&readers))?)

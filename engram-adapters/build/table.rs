@@ -21,10 +21,18 @@ use engram_core::members::{
 };
 ";
 
-/// The code of a table. `files` has its texts, as paths from the directory of the package.
-pub fn code(table: &MemberTable, files: &[String]) -> String {
+/// The code of a table. `files` has its texts, as paths from the directory of the package, and `declared` that of the declared types.
+pub fn code(table: &MemberTable, files: &[String], declared: Option<&str>) -> String {
     let mut out = String::from(HEAD);
     push_source(&mut out, files);
+    let declared = declared.map_or("None", |file| {
+        let _ = writeln!(
+            out,
+            "\nstatic DECLARED: MemberSource = MemberSource::new(&[{}]);",
+            included(file)
+        );
+        "Some(&DECLARED)"
+    });
     let rules = table.rules().iter();
     let rules = rules.map(|rule| {
         let (name, reason) = (text(&rule.name), text(&rule.reason));
@@ -42,7 +50,7 @@ pub fn code(table: &MemberTable, files: &[String]) -> String {
     let by_name = index(table.by_name());
     let _ = write!(
         out,
-        "\nstatic TABLE: MemberTable = MemberTable::of(&RULES, &ROWS, &SHAPES, &RECORDS, &DOCUMENTS, {by_name});\n"
+        "\nstatic TABLE: MemberTable = MemberTable::of(&RULES, &ROWS, &SHAPES, &RECORDS, &DOCUMENTS, {by_name}, {declared});\n"
     );
     out
 }
@@ -52,13 +60,15 @@ fn push_source(out: &mut String, files: &[String]) {
     out.push_str("\n/// The member table: every member of every record.\n");
     out.push_str("pub(super) static MEMBERS: MemberSource = MemberSource::compiled(&[\n");
     for file in files {
-        let _ = writeln!(
-            out,
-            "    include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?})),",
-            format!("/{file}")
-        );
+        let _ = writeln!(out, "    {},", included(file));
     }
     out.push_str("], &TABLE);\n");
+}
+
+/// The text of a file.
+fn included(file: &str) -> String {
+    let path = format!("/{file}");
+    format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?}))")
 }
 
 /// A constant list, one value a line.

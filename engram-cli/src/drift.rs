@@ -266,6 +266,7 @@ fn what(change: &Change) -> String {
             found,
         } => format!("{found}, not as before"),
         Change::MissingMember => "no longer there".to_owned(),
+        Change::Declared => "declared, now seen".to_owned(),
     }
 }
 
@@ -309,6 +310,7 @@ mod tests {
             types(Some("number")),
             types(None),
             Change::MissingMember,
+            Change::Declared,
         ];
         let words = changes.map(|change| what(&change));
         assert_eq!(
@@ -318,7 +320,8 @@ mod tests {
                 "unknown member",
                 "string, not number",
                 "string, not as before",
-                "no longer there"
+                "no longer there",
+                "declared, now seen"
             ]
         );
     }

@@ -49,7 +49,7 @@ fn convert<'a>(
     let (mut converted, mut failures) = (Vec::new(), Vec::new());
     for session in sessions {
         match subject.tape(&session) {
-            Ok(tape) => converted.push(ConvertedSession::new(session, tape)),
+            Ok(tape) => converted.push(ConvertedSession::of(session, tape)),
             Err(error) => failures.push((session, error)),
         }
     }

@@ -7,8 +7,8 @@ use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
 use crate::checks::{
     apart, arguments, authors, claims, completeness, conversation, edit_chain, edits, home,
-    identity, members, observable, prompts, provenance, read_states, reads, repeated, repeated_ids,
-    responses, shared_ids, stability, statements, usage, versions, viable,
+    identity, members, observable, one_prompt, prompts, provenance, read_states, reads, repeated,
+    repeated_ids, responses, shared_ids, stability, statements, usage, versions, viable,
 };
 use crate::tier::Tier;
 
@@ -61,6 +61,10 @@ checks! {
         needs Nothing, from "ack: test_transcript_contains_user_message", by Conversion(prompts::all);
     "prompt.person" asserts "every msg.in by a person is a prompt that a person sent, and every logged prompt is one",
         needs Nothing, from "ack: test_transcript_contains_user_message", by Conversion(prompts::by_person);
+    "prompt.once" asserts "what came along with a prompt is no message of its own, and a session has a prompt as often as a person sent it",
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(one_prompt::once);
+    "prompt.hook" asserts "words that a hook printed are not by a person",
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(one_prompt::of_hooks);
     "message.author" asserts "a message with the words of a call is by an agent, and no message of a person or an agent has a wrapper of the harness",
         needs Nothing, from "ack: test_transcript_contains_user_message", by Case(authors::of_messages);
     "answer.present" asserts "a recording with a prompt has an answer of the model after it",
@@ -130,6 +134,8 @@ checks! {
         needs RESULTS, from "runtime: Tool loop", by Case(conversation::results_once);
     "result.facts" asserts "a result has the text, the status and the exit code that the harness returned",
         needs RESULTS, from "ack: event.result contains the tool output", by Case(conversation::result_facts);
+    "permission.denied" asserts "a denied call has a permission that was denied, before its result",
+        needs RESULTS, from "runtime: Tool loop", by Case(observable::denied);
     "form.same" asserts "the string form and the streaming form give the same tape, with chunks of any size",
         needs STREAM, from "adapters: Determinism test", by Conversion(stability::forms);
     "claim.none" asserts "a kind with the claim none has no events, and a degraded tape claims nothing as full",

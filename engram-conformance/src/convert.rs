@@ -65,13 +65,13 @@ pub fn stream_form(
     })
 }
 
-/// The tape of a session that arrives in chunks of `size` bytes.
+/// The tape of a session that arrives in chunks of `size` bytes, under a policy.
 pub fn in_chunks(
     stream: &dyn StreamAdapter,
     session: &Session,
     size: usize,
+    policy: Policy,
 ) -> Result<String, ConversionError> {
-    let policy = default_policy(stream, &session.bytes);
     stream_form(
         stream,
         Chunks {

@@ -5,11 +5,14 @@ use std::sync::OnceLock;
 use engram_core::audit::{AuditReport, audit};
 use engram_core::check::{Violation, check};
 use engram_core::descriptor::AdapterDescriptor;
+use engram_core::error::AdapterError;
 use engram_core::event::Kind;
+use engram_core::policy::Policy;
 use serde_json::Value;
 
 use crate::ground_truth::records::one_record_per_line;
 use crate::session::Session;
+use crate::subject::SessionTape;
 use crate::tape::{Event, events};
 
 /// How many calls deep a call may be nested in others.
@@ -23,6 +26,8 @@ pub struct ConvertedSession {
     pub tape: String,
     /// The events of the tape.
     pub events: Vec<Event>,
+    /// Why strict policy refuses the session, if it does: then the tape is that of permissive policy.
+    pub refusal: Option<Box<AdapterError>>,
     /// The source with one record per line, whatever its format.
     records: Vec<u8>,
     violations: OnceLock<Vec<Violation>>,
@@ -30,6 +35,13 @@ pub struct ConvertedSession {
 }
 
 impl ConvertedSession {
+    pub(crate) fn of(input: Session, tape: SessionTape) -> ConvertedSession {
+        ConvertedSession {
+            refusal: tape.refusal,
+            ..ConvertedSession::new(input, tape.text)
+        }
+    }
+
     pub(crate) fn new(input: Session, tape: String) -> ConvertedSession {
         let events = events(&tape);
         let records = one_record_per_line(&input.bytes).into_owned();
@@ -37,6 +49,7 @@ impl ConvertedSession {
             input,
             tape,
             events,
+            refusal: None,
             records,
             violations: OnceLock::new(),
             audit: OnceLock::new(),
@@ -54,6 +67,13 @@ impl ConvertedSession {
             audit(self.source(), &self.tape, descriptor).map_err(|error| error.to_string())
         });
         result.as_ref().map_err(String::as_str)
+    }
+
+    /// The policy of the tape.
+    pub(crate) fn policy(&self) -> Policy {
+        let start = self.events.first();
+        let named = start.and_then(|start| start.text("policy"));
+        named.and_then(|name| name.parse().ok()).unwrap_or_default()
     }
 
     /// The session's name.

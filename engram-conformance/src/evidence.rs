@@ -59,6 +59,14 @@ impl Evidence {
         let schema = session.schema().unwrap_or_default().to_owned();
         let name = case.recording.name();
         let revision = self.revisions.entry(schema.clone()).or_default();
+        let of_schema = case.gaps_by_schema.get(&schema).into_iter().flatten();
+        revision
+            .gaps
+            .extend(of_schema.map(|gap| (*gap, name.clone())));
+        // A session that strict policy refuses proves no claim.
+        if session.refusal.is_some() {
+            return;
+        }
         revision.kinds.extend(
             session
                 .events
@@ -66,10 +74,6 @@ impl Evidence {
                 .filter_map(|event| event.kind())
                 .map(Kind::as_str),
         );
-        let of_schema = case.gaps_by_schema.get(&schema).into_iter().flatten();
-        revision
-            .gaps
-            .extend(of_schema.map(|gap| (*gap, name.clone())));
         // A newer release may have continued the session: the version in the log counts, not the directory's.
         let logged = start
             .0

@@ -20,8 +20,8 @@ pub struct Options<'o> {
     pub capabilities: Capabilities<'o>,
 }
 
-/// Maps a tool's name to its kind; `None` for a name that the adapter does not know.
-pub type ToolKinds<'o> = dyn Fn(&str) -> Option<ToolKind> + Sync + 'o;
+/// The kinds that a tool with this name may have; none for a name that the adapter does not know. Two tools may have one name.
+pub type ToolKinds<'o> = dyn Fn(&str) -> Vec<ToolKind> + Sync + 'o;
 
 /// What an adapter provides beyond [`engram_core::adapter::HarnessAdapter`].
 #[derive(Clone, Copy)]

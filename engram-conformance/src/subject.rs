@@ -1,7 +1,9 @@
 //! The adapter under test, with everything that it provides.
 
 use engram_core::adapter::{HarnessAdapter, SideInfo};
+use engram_core::coverage::Coverage;
 use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
+use engram_core::error::AdapterError;
 use engram_core::event::Kind;
 use engram_core::policy::Policy;
 
@@ -15,6 +17,20 @@ use crate::tape::Event;
 
 /// The gap of edits of which the log has only the patch, whose old text was found in the file by likeness.
 const LOOSE_TEXT: &str = "edit.patch_text";
+
+/// The tape of a session.
+pub struct SessionTape {
+    /// The tape.
+    pub text: String,
+    /// Why strict policy refuses the session, if it does: then the tape is that of permissive policy.
+    pub refusal: Option<Box<AdapterError>>,
+}
+
+impl SessionTape {
+    fn of(text: String, refusal: Option<Box<AdapterError>>) -> SessionTape {
+        SessionTape { text, refusal }
+    }
+}
 
 /// An adapter under test.
 pub struct Subject<'s> {
@@ -36,17 +52,31 @@ impl<'s> Subject<'s> {
         }
     }
 
-    /// The tape of a session as a user gets it. With a streaming adapter: under strict policy if the session is identified, and
-    /// with the information from files beside it. Otherwise: the tape of the string form.
-    pub fn tape(&self, session: &Session) -> Result<String, ConversionError> {
-        match self.capabilities.stream {
-            Some(stream) => stream_form(
+    /// The tape of a session as a user gets it. With a streaming adapter: under strict policy if the session is identified, else or if that
+    /// refuses it under permissive policy, and with the information from files beside it. Otherwise: the tape of the string form.
+    ///
+    /// # Errors
+    /// Why there is no tape at all.
+    pub fn tape(&self, session: &Session) -> Result<SessionTape, ConversionError> {
+        let Some(stream) = self.capabilities.stream else {
+            return self
+                .string_form(&session.bytes)
+                .map(|text| SessionTape::of(text, None));
+        };
+        let under = |policy| {
+            stream_form(
                 stream,
                 session.bytes.as_slice(),
-                default_policy(stream, &session.bytes),
+                policy,
                 session.context.clone(),
-            ),
-            None => self.string_form(&session.bytes),
+            )
+        };
+        let policy = default_policy(stream, &session.bytes);
+        match under(policy) {
+            Err(ConversionError::Refused(refusal)) if policy == Policy::Strict => {
+                under(Policy::Permissive).map(|text| SessionTape::of(text, Some(refusal)))
+            }
+            tape => tape.map(|text| SessionTape::of(text, None)),
         }
     }
 
@@ -73,8 +103,13 @@ impl<'s> Subject<'s> {
 
     /// True if the revision with this schema declares the gap for a kind of event.
     pub(crate) fn declares_for(&self, schema: Option<&str>, kind: Kind, code: &str) -> bool {
+        self.coverage(schema).grade(kind).gaps().contains(&code)
+    }
+
+    /// The claims of the revision with this schema; those of the adapter for a tape that proves no schema.
+    fn coverage(&self, schema: Option<&str>) -> Coverage {
         let revision = schema.and_then(|schema| self.descriptor.matrix.schema(schema));
-        revision.is_some_and(|revision| revision.coverage.grade(kind).gaps().contains(&code))
+        revision.map_or(self.descriptor.coverage, |revision| revision.coverage)
     }
 
     /// What it means that a recording exhibits this gap.
@@ -150,10 +185,7 @@ impl<'s> Subject<'s> {
         kind: Kind,
         explains: impl Fn(&GapRow) -> bool,
     ) -> Option<&'static str> {
-        let revision = session
-            .schema()
-            .and_then(|schema| self.descriptor.matrix.schema(schema));
-        let coverage = revision.map_or(self.descriptor.coverage, |revision| revision.coverage);
+        let coverage = self.coverage(session.schema());
         coverage
             .grade(kind)
             .gaps()

@@ -6,7 +6,7 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::coverage::{Coverage, GapCode};
 use crate::event::Kind;
 use crate::ledger::Outcome;
-use crate::members::MemberSource;
+use crate::members::{MemberSource, MemberTable};
 pub use crate::omission::Omission;
 use crate::version::{KnownBad, Revision, VersionMatrix};
 
@@ -182,6 +182,14 @@ impl AdapterDescriptor {
     /// The rule with this name.
     pub fn rule(&self, name: &str) -> Option<&'static OmissionRule> {
         self.omission_rules.iter().find(|rule| rule.rule == name)
+    }
+
+    /// True if the harness's own types declare a block of this type.
+    pub(crate) fn declares_block(&self, block: &str) -> bool {
+        let table = self.members.and_then(|source| source.table().ok());
+        table
+            .and_then(MemberTable::declared)
+            .is_some_and(|declared| declared.names_case(block))
     }
 
     /// The outcome of a record of this type that gives no event, by the first rule that omits such records.

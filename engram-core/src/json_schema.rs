@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::event::Kind;
 use crate::event_schema::{
     ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Empty, EventSchema, Field, FieldType, Presence,
 };
@@ -9,14 +10,16 @@ use crate::event_schema::{
 /// The `$id` of the schema. It names the format of the tape and is not an address.
 pub const SCHEMA_ID: &str = "urn:engram:tape:1";
 
-/// The JSON Schema (draft 2020-12) of one line of a tape, indented, with a final line end. [`crate::check`] also checks what a schema
-/// cannot express: rules about several lines, the order of keys, and the canonical form of strings.
+/// The JSON Schema (draft 2020-12) of one line of a tape, indented, with a final line end. It forbids nothing that a later version of Engram
+/// may add to tapes of version 1: labels, members, and names of schemes. [`crate::check`] is strict about its own version, and checks what a
+/// schema cannot express: rules about several lines, the order of keys, and the canonical form of strings.
 pub fn json_schema() -> String {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
         "title": "One event of an Engram tape, version 1",
-        "oneOf": EVENTS.iter().map(event).collect::<Vec<_>>(),
+        "description": "Later releases may add labels and members. A reader skips what it does not know.",
+        "oneOf": EVENTS.iter().map(event).chain([later_label()]).collect::<Vec<_>>(),
     });
     format!("{schema:#}\n")
 }
@@ -37,6 +40,20 @@ fn event(event: &EventSchema) -> Value {
     schema
 }
 
+/// A `meta` event with a label that is not in the table.
+fn later_label() -> Value {
+    let labels: Vec<&str> = EVENTS.iter().filter_map(|event| event.label).collect();
+    let mut schema = object(ENVELOPE_HEAD.iter().chain(ENVELOPE_TAIL));
+    schema["properties"]["k"] = json!({ "const": Kind::Meta.as_str() });
+    schema["properties"]["label"] =
+        json!({ "type": "string", "minLength": 1, "not": { "enum": labels } });
+    let required = ENVELOPE_HEAD.iter().map(|field| field.key);
+    schema["required"] = json!(required.chain(["label"]).collect::<Vec<_>>());
+    schema["title"] = json!("meta");
+    schema["description"] = json!("an event with a label of a later release");
+    schema
+}
+
 fn object<'f>(fields: impl Iterator<Item = &'f Field> + Clone) -> Value {
     let required: Vec<&str> = fields
         .clone()
@@ -46,7 +63,7 @@ fn object<'f>(fields: impl Iterator<Item = &'f Field> + Clone) -> Value {
     let properties: Map<String, Value> = fields
         .map(|field| (field.key.to_owned(), value(&field.field_type)))
         .collect();
-    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+    json!({ "type": "object", "properties": properties, "required": required })
 }
 
 fn value(field_type: &FieldType) -> Value {
@@ -54,6 +71,7 @@ fn value(field_type: &FieldType) -> Value {
         FieldType::Text => json!({ "type": "string" }),
         FieldType::Name => json!({ "type": "string", "minLength": 1 }),
         FieldType::Word(words) => json!({ "enum": words }),
+        FieldType::Scheme(_) => json!({ "type": "string", "minLength": 1 }),
         FieldType::Count => json!({ "type": "integer", "minimum": 0 }),
         FieldType::Integer => json!({ "type": "integer" }),
         FieldType::Number => json!({ "type": "number" }),
@@ -94,6 +112,7 @@ mod tests {
         let expected: Vec<&str> = EVENTS
             .iter()
             .map(|event| event.label.unwrap_or(event.kind.as_str()))
+            .chain(["meta"])
             .collect();
         assert_eq!(titles, expected);
         let read = &schema["oneOf"][titles

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,9 +25,9 @@ pub const NO_MODEL: &str = "unknown";
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Tapes of sessions.
+    /// Sessions. One with several tapes, such as captures of its runs, counts once.
     pub sessions: u64,
-    /// Tapes of sub-agents.
+    /// Sub-agents, as sessions.
     pub sub_agents: u64,
     /// Messages of role `user` that the harness did not write itself.
     pub prompts: u64,
@@ -105,7 +104,8 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// A sink that counts. It can take any number of tapes, one after the other. A response that several of them have counts once.
+/// A sink that counts. It can take any number of tapes, one after the other. Tokens are the sum of the usages of the tapes: whether two
+/// records are one response is decided by the converter, which marks repeats as `replay`.
 ///
 /// ```
 /// use engram_core::stats::Stats;
@@ -124,9 +124,29 @@ fn is_false(value: &bool) -> bool {
 pub struct Stats {
     counts: Counts,
     files: BTreeSet<String>,
-    /// The usage of responses that have an id.
-    responses: BTreeMap<u64, (Arc<str>, TokenCounts)>,
+    /// The tapes that name their session. The others are in `counts`.
+    sessions: BTreeSet<TapeOf>,
     tape: Tape,
+}
+
+/// Whose tape it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct TapeOf {
+    is_sub_agent: bool,
+    /// Harness, session and sub-agent; `None` if the log names no session.
+    id: Option<u64>,
+}
+
+impl TapeOf {
+    fn of(source: &EventSource<'_>) -> TapeOf {
+        let name = |id: Option<Text<'_>>| id.map(owned);
+        let id = name(source.session_id)
+            .map(|session| hash64((source.harness, session, name(source.agent_id))));
+        TapeOf {
+            is_sub_agent: source.agent_id.is_some(),
+            id,
+        }
+    }
 }
 
 /// The state of the current tape.
@@ -141,9 +161,7 @@ struct Tape {
 /// The contribution of one event.
 #[derive(Debug)]
 enum Fact {
-    Tape {
-        is_sub_agent: bool,
-    },
+    Tape(TapeOf),
     Prompt,
     Answer,
     Call(Seq, ToolKind),
@@ -151,27 +169,24 @@ enum Fact {
     /// An edit of a file.
     Edit(EditOp, String),
     Model(String),
-    /// The response, its model, and its tokens.
-    Usage(Option<u64>, Option<String>, TokenCounts),
+    /// The model of a response, and its tokens.
+    Usage(Option<String>, TokenCounts),
 }
 
 impl Stats {
     /// The counts so far.
     pub fn counts(&self) -> Counts {
-        let mut counts = Counts {
+        let agents = self.sessions.iter().filter(|tape| tape.is_sub_agent);
+        let agents = agents.count() as u64;
+        Counts {
+            sessions: self.counts.sessions + self.sessions.len() as u64 - agents,
+            sub_agents: self.counts.sub_agents + agents,
             files_edited: self.files.len() as u64,
             ..self.counts.clone()
-        };
-        for (model, tokens) in self.responses.values() {
-            match counts.tokens.get_mut(&**model) {
-                Some(sum) => sum.add(*tokens),
-                None => drop(counts.tokens.insert(model.to_string(), *tokens)),
-            }
         }
-        counts
     }
 
-    /// Adds what another sink counted. A file or a response that both have counts once.
+    /// Adds what another sink counted. A session or a file that both have counts once.
     pub fn merge(&mut self, other: Stats) {
         self.add(&other);
     }
@@ -209,30 +224,18 @@ impl Stats {
                 .add(*more);
         }
         self.files.extend(other.files.iter().cloned());
-        other
-            .responses
-            .iter()
-            .for_each(|(id, (model, tokens))| self.count_response(*id, model.clone(), *tokens));
-    }
-
-    /// Of two tapes with the same response, the one that was written last has the most tokens of it.
-    fn count_response(&mut self, id: u64, model: Arc<str>, tokens: TokenCounts) {
-        let size = |tokens: &TokenCounts| (tokens.output, tokens.input);
-        match self.responses.get(&id) {
-            Some((_, known)) if size(known) >= size(&tokens) => {}
-            _ => drop(self.responses.insert(id, (model, tokens))),
-        }
+        self.sessions.extend(&other.sessions);
     }
 
     fn count(&mut self, fact: Fact) {
         match fact {
-            Fact::Tape { is_sub_agent } => {
+            Fact::Tape(tape) => {
                 self.tape = Tape::default();
-                *(if is_sub_agent {
-                    &mut self.counts.sub_agents
-                } else {
-                    &mut self.counts.sessions
-                }) += 1;
+                match tape.id {
+                    Some(_) => drop(self.sessions.insert(tape)),
+                    None if tape.is_sub_agent => self.counts.sub_agents += 1,
+                    None => self.counts.sessions += 1,
+                }
             }
             Fact::Prompt => self.counts.prompts += 1,
             Fact::Answer => self.counts.answers += 1,
@@ -251,14 +254,11 @@ impl Stats {
                 *self.counts.edits.entry(op.as_str()).or_default() += 1;
             }
             Fact::Model(model) => self.tape.model = Some(model),
-            Fact::Usage(response, model, tokens) => {
+            Fact::Usage(model, tokens) => {
                 let model = model
                     .or_else(|| self.tape.model.clone())
                     .unwrap_or_else(|| NO_MODEL.to_owned());
-                match response {
-                    Some(response) => self.count_response(response, model.into(), tokens),
-                    None => self.counts.tokens.entry(model).or_default().add(tokens),
-                }
+                self.counts.tokens.entry(model).or_default().add(tokens);
             }
         }
     }
@@ -294,15 +294,11 @@ fn fact(record: &EventRef<'_>) -> Option<Fact> {
         return None;
     }
     match record.event {
-        Event::Meta(Meta::TapeStart(_)) => Some(Fact::Tape {
-            is_sub_agent: record.source.agent_id.is_some(),
-        }),
+        Event::Meta(Meta::TapeStart(_)) => Some(Fact::Tape(TapeOf::of(&record.source))),
         Event::Meta(Meta::Session(facts)) => facts.model.map(|model| Fact::Model(owned(model))),
-        Event::Meta(Meta::Usage(usage)) => Some(Fact::Usage(
-            response(record, usage),
-            usage.model.map(owned),
-            TokenCounts::of(usage),
-        )),
+        Event::Meta(Meta::Usage(usage)) => {
+            Some(Fact::Usage(usage.model.map(owned), TokenCounts::of(usage)))
+        }
         Event::MsgIn(message) => {
             (message.role == Role::User && message.by == Author::Person).then_some(Fact::Prompt)
         }
@@ -314,22 +310,6 @@ fn fact(record: &EventRef<'_>) -> Option<Fact> {
         Event::CodeEdit(edit) => Some(Fact::Edit(edit.op, owned(edit.file))),
         Event::Meta(_) | Event::CodeRead(_) | Event::SpanLink(_) => None,
     }
-}
-
-/// The response that usage is of, by the id that its provider gave it. A second model that took part in it has usage of its own, which names
-/// its part.
-fn response(record: &EventRef<'_>, usage: &Usage<'_>) -> Option<u64> {
-    let id = usage.message_id?;
-    let (model, part) = (
-        usage.model.map(|model| model.decode_lossy()),
-        usage.part.map(|part| part.decode_lossy()),
-    );
-    Some(hash64((
-        record.source.harness,
-        id.decode_lossy(),
-        model,
-        part,
-    )))
 }
 
 fn owned(text: Text<'_>) -> String {
@@ -517,21 +497,54 @@ mod tests {
     }
 
     #[test]
-    fn a_response_that_several_tapes_have_counts_once_with_its_last_usage() {
-        let of = |id: &str, output: u64| {
-            let usage = format!(
-                r#""k":"meta","label":"usage","message_id":"{id}","model":"m","tokens":{{"output":{output}}}}}"#
+    fn tokens_are_the_sum_of_all_usages_that_are_no_replay() {
+        let usage = |id: &str, output: u64, more: &str| {
+            format!(
+                r#""k":"meta","label":"usage","message_id":"{id}","model":"m","tokens":{{"output":{output}}}{more}}}"#
+            )
+        };
+        let lines = [
+            usage("a", 2, ""),
+            usage("b", 4, ""),
+            usage("a", 9, ""),
+            usage("a", 9, r#","replay":true"#),
+        ];
+        let tokens = counts(&lines.each_ref().map(String::as_str)).tokens["m"];
+        assert_eq!((tokens.responses, tokens.output), (3, Some(15)));
+    }
+
+    #[test]
+    fn a_session_with_several_tapes_counts_once() {
+        let tape_of = |source: &str| {
+            let start = concat!(
+                r#""k":"meta","label":"tape.start","schema":"engram.tape/1","adapter":{"id":"toy","version":"1"},"harness":{"family":"toy"},"policy":"strict","#,
+                r#""anchors":"a","support":"tested","coverage":{},"degraded":[]}"#
+            );
+            let line = format!(
+                "{{\"seq\":0,\"t\":\"2026-01-02T03:04:05Z\",{}\n",
+                start.replacen(
+                    "\"meta\",",
+                    &format!("\"meta\",\"source\":{{\"harness\":\"toy\"{source}}},"),
+                    1
+                )
             );
             let mut stats = Stats::default();
-            replay(line(0, &usage).as_bytes(), &mut stats).unwrap();
+            replay(line.as_bytes(), &mut stats).unwrap();
             stats
         };
-        let mut sum = of("a", 2);
-        for other in [of("b", 4), of("a", 9), of("a", 3)] {
-            sum.merge(other);
+        let mut sum = Stats::default();
+        for source in [
+            r#","session_id":"s""#,
+            r#","session_id":"s""#,
+            r#","session_id":"s","agent_id":"a""#,
+            r#","session_id":"t""#,
+            "",
+            "",
+        ] {
+            sum.merge(tape_of(source));
         }
-        let tokens = sum.counts().tokens["m"];
-        assert_eq!((tokens.responses, tokens.output), (2, Some(13)));
+        let counts = sum.counts();
+        assert_eq!((counts.sessions, counts.sub_agents), (4, 1));
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("followup_task", ToolKind::Delegate),
         ("resume_agent", ToolKind::Delegate),
         ("wait", ToolKind::Delegate),
+        // For a script of code mode.
+        ("wait", ToolKind::Execute),
         ("wait_agent", ToolKind::Delegate),
         ("list_agents", ToolKind::Delegate),
         ("interrupt_agent", ToolKind::Delegate),

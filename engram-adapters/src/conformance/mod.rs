@@ -87,12 +87,14 @@ pub fn with_capabilities<T>(
 ) -> T {
     let known = registration.tools();
     let tools = |name: &str| {
-        known.resolve(name).or_else(|| {
-            FOREIGN_TOOLS
-                .iter()
-                .any(|foreign| name.starts_with(foreign))
-                .then_some(ToolKind::Other)
-        })
+        let mut kinds = known.kinds(name);
+        let is_foreign = FOREIGN_TOOLS
+            .iter()
+            .any(|foreign| name.starts_with(foreign));
+        if kinds.is_empty() && is_foreign {
+            kinds.push(ToolKind::Other);
+        }
+        kinds
     };
     let certification = registration.certification();
     let unit_tested: Vec<&str> = certification

@@ -113,6 +113,8 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("replace", ToolKind::Edit),
         ("write_file", ToolKind::Write),
         ("run_shell_command", ToolKind::Execute),
+        ("list_background_processes", ToolKind::List),
+        ("read_background_output", ToolKind::Execute),
         ("grep_search", ToolKind::Search),
         ("search_file_content", ToolKind::Search),
         ("glob", ToolKind::Search),

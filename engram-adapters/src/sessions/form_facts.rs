@@ -19,9 +19,14 @@ pub struct FormFacts {
     harness: String,
     session_id: String,
     agent_id: Option<String>,
+    /// The schema of the log.
+    schema: String,
     /// How often each prompt occurs, by a hash of its words.
     prompts: HashMap<u64, u64>,
     sums: Sums,
+    /// What a copy in the same schema has, too, and another capture of the session has not: its responses and calls, by a hash of their ids
+    /// and words, and how often each is there.
+    responses: HashMap<u64, u64>,
     /// Sub-agents of which it has events: a printed stream has those of all agents, a log only its own.
     agents: BTreeSet<String>,
 }
@@ -69,18 +74,27 @@ impl FormFacts {
     }
 
     /// True if it is the same session, with each prompt of the other form at least as often, and no fewer calls and results. Sub-agents of
-    /// the other form must be in this one, or `is_elsewhere`.
+    /// the other form must be in this one, or `is_elsewhere`. Two inputs in the same schema must have the same responses, too: captures of two
+    /// runs of a session may have the same prompts.
     pub fn contain(&self, other: &FormFacts, is_elsewhere: impl Fn(&str) -> bool) -> bool {
         let has_agents = other
             .agents
             .iter()
             .all(|agent| self.agents.contains(agent) || is_elsewhere(agent));
         let is_same = self.identity() == other.identity() && has_agents;
-        let has = |(prompt, times): (&u64, &u64)| {
-            self.prompts.get(prompt).is_some_and(|known| known >= times)
-        };
-        is_same && self.sums.cover(other.sums) && other.prompts.iter().all(has)
+        let has_responses = self.schema != other.schema || has(&self.responses, &other.responses);
+        is_same
+            && self.sums.cover(other.sums)
+            && has(&self.prompts, &other.prompts)
+            && has_responses
     }
+}
+
+/// True if each of the other facts is there at least as often.
+fn has(facts: &HashMap<u64, u64>, others: &HashMap<u64, u64>) -> bool {
+    others
+        .iter()
+        .all(|(fact, times)| facts.get(fact).is_some_and(|known| known >= times))
 }
 
 /// Collects the facts of one conversion or tape.
@@ -95,6 +109,10 @@ impl FormSink {
         Some(self.known).filter(|known| !known.session_id.is_empty())
     }
 
+    fn note_response(&mut self, response: u64) {
+        *self.known.responses.entry(response).or_default() += 1;
+    }
+
     /// True for an event of a sub-agent in the form of its session.
     fn is_of_other_agent(&self, record: &EventRef<'_>) -> bool {
         record
@@ -104,12 +122,18 @@ impl FormSink {
     }
 }
 
+/// The time that the record of an event states itself.
+fn own_time<'r>(record: &EventRef<'r>) -> Option<&'r str> {
+    record.t_basis.is_none().then_some(record.t)
+}
+
 impl EventSink for FormSink {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         let owned = |text: Text<'_>| text.decode_lossy().into_owned();
         match record.event {
             Event::Meta(Meta::TapeStart(start)) => {
                 self.known.harness = start.harness.family.to_owned();
+                self.known.schema = start.harness.schema.unwrap_or_default().to_owned();
                 self.known.session_id = record.source.session_id.map(owned).unwrap_or_default();
                 self.known.agent_id = record.source.agent_id.map(owned);
             }
@@ -132,7 +156,22 @@ impl EventSink for FormSink {
                     .entry(hash64(text.split_whitespace().collect::<Vec<_>>()))
                     .or_default() += 1;
             }
-            Event::ToolCall(_) => self.known.sums.calls += 1,
+            Event::MsgOut(_) | Event::Meta(Meta::Usage(_)) if self.is_of_other_agent(record) => {}
+            Event::MsgOut(message) => {
+                let words = message.text.map(owned);
+                // An answer may have grown after a copy was made, but its id has not changed.
+                self.note_response(match message.message_id {
+                    Some(id) => hash64(("answer", owned(id))),
+                    None => hash64(("answer", words, own_time(record))),
+                });
+            }
+            Event::Meta(Meta::Usage(usage)) if usage.message_id.is_none() => {
+                self.note_response(hash64(("usage", usage.tokens)));
+            }
+            Event::ToolCall(call) => {
+                self.known.sums.calls += 1;
+                self.note_response(hash64(("call", call.call_id.map(owned), call.args)));
+            }
             Event::ToolResult(_) => self.known.sums.results += 1,
             _ => {}
         }
@@ -149,6 +188,8 @@ mod tests {
             harness: "toy".to_owned(),
             session_id: session.to_owned(),
             agent_id: None,
+            schema: "toy/1".to_owned(),
+            responses: HashMap::new(),
             prompts: prompts.iter().copied().collect(),
             sums: Sums {
                 calls,
@@ -176,5 +217,18 @@ mod tests {
         printed.agents.insert("b".to_owned());
         assert!(!contains(&printed), "another agent");
         assert!(used.contain(&printed, |agent| agent == "b"));
+    }
+
+    #[test]
+    fn captures_of_two_runs_with_the_same_prompts_do_not_repeat_each_other() {
+        let run = |response: u64| FormFacts {
+            responses: HashMap::from([(response, 1)]),
+            ..facts("a", &[(1, 1)], 1)
+        };
+        let (one, mut other) = (run(1), run(2));
+        assert!(one.contain(&run(1), |_| false) && !one.contain(&other, |_| false));
+        // Another form has other words for the same.
+        other.schema = "toy/2".to_owned();
+        assert!(one.contain(&other, |_| false));
     }
 }

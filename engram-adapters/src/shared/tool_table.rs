@@ -40,6 +40,21 @@ impl ToolTable {
         self.exact(tool).or_else(|| self.family(tool))
     }
 
+    /// Every kind of a tool with this name: two tools may have one name, and then the first of their rows is the usual one.
+    pub fn kinds(&self, tool: &str) -> Vec<ToolKind> {
+        let exact: Vec<ToolKind> = self
+            .names
+            .iter()
+            .filter(|(name, _)| *name == tool)
+            .map(|(_, kind)| *kind)
+            .collect();
+        if exact.is_empty() {
+            self.family(tool).into_iter().collect()
+        } else {
+            exact
+        }
+    }
+
     /// A tool's name and kind. The name is borrowed from the table if it is there.
     pub fn named(&self, tool: &str) -> (Cow<'static, str>, ToolKind) {
         match self.names.iter().find(|(name, _)| *name == tool) {

@@ -135,6 +135,33 @@ fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
         .collect()
 }
 
+/// A tape with one message, by a version of an adapter.
+fn by_version(version: &str, message: &str) -> String {
+    format!(
+        "{{\"seq\":0,\"k\":\"meta\",\"adapter\":{{\"id\":\"toy\",\"version\":\"{version}\"}}}}\n{{\"seq\":1,\"text\":\"{message}\"}}\n"
+    )
+}
+
+#[test]
+fn another_tape_by_the_same_version_of_the_adapter_is_refused() {
+    let long = "a long message ".repeat(TEXT_BYTES / 10);
+    for message in ["hello", &long] {
+        let accepted = Accepted::of(&by_version("1", message));
+        let before = contents(&accepted.snapshots());
+        let findings = accepted.findings(&by_version("1", "bye"), &[("INSTA_UPDATE", "always")]);
+        assert!(
+            findings.len() == 1 && findings[0].contains("another tape by toy 1"),
+            "{findings:?}"
+        );
+        assert!(
+            before == contents(&accepted.snapshots()),
+            "nothing is accepted"
+        );
+        let findings = accepted.findings(&by_version("2", "bye"), &[("INSTA_UPDATE", "always")]);
+        assert_eq!(findings, Vec::<String>::new());
+    }
+}
+
 fn small() -> String {
     "{\"seq\":0,\"k\":\"meta\"}\n{\"seq\":1,\"k\":\"msg.in\",\"text\":\"hello\"}\n".to_owned()
 }

@@ -39,9 +39,16 @@ pub fn files_of_tape(snapshots: &Path, tape_name: &str, tape: &str) -> Vec<PathB
     kept
 }
 
-/// Compares a tape with its snapshots.
+/// Compares a tape with its snapshots. Another tape by the same version of the adapter is refused, whatever the environment asks for: who reads
+/// a log again only where the version has changed would keep the old tape.
 pub fn compare_tape(snapshots: &Path, tape_name: &str, tape: &str) -> Vec<String> {
     let (directory, session) = directory_and_session(snapshots, tape_name);
+    if let Some(version) = version_of_another_tape(&directory, session, tape) {
+        return vec![format!(
+            "{tape_name}: another tape by {version}; increase the adapter's version in its descriptor, once for all changes: restore the snapshots of the \
+             version before (`git checkout <commit> -- snapshots`), and accept all changes together"
+        )];
+    }
     if tape.len() <= TEXT_BYTES {
         return Vec::from_iter(compare_text(&directory, "tape", Some(session), tape));
     }
@@ -55,6 +62,33 @@ pub fn compare_tape(snapshots: &Path, tape_name: &str, tape: &str) -> Vec<String
             &excerpt(tape),
         ))
         .collect()
+}
+
+/// The adapter and its version, if they made the tape and the kept one, and these differ.
+fn version_of_another_tape(directory: &Path, session: &str, tape: &str) -> Option<String> {
+    let kept = kept_tape(directory, session)?;
+    let version = adapter_of(&kept).filter(|version| adapter_of(tape).as_ref() == Some(version));
+    version.filter(|_| kept != tape)
+}
+
+/// The tape that the snapshots have.
+fn kept_tape(directory: &Path, session: &str) -> Option<String> {
+    let compressed = fs::read(directory.join(format!("tape@{session}.snap.{COMPRESSED}")));
+    let text = match compressed {
+        Ok(bytes) => String::from_utf8(zstd::decode_all(bytes.as_slice()).ok()?).ok()?,
+        Err(_) => fs::read_to_string(directory.join(format!("tape@{session}.snap"))).ok()?,
+    };
+    match text.strip_prefix("---\n") {
+        Some(rest) => rest.split_once("\n---\n").map(|(_, tape)| tape.to_owned()),
+        None => Some(text),
+    }
+}
+
+/// The adapter that made a tape, with its version.
+fn adapter_of(tape: &str) -> Option<String> {
+    let start: serde_json::Value = serde_json::from_str(tape.lines().next()?).ok()?;
+    let member = |name: &str| start.pointer(&format!("/adapter/{name}"))?.as_str();
+    Some(format!("{} {}", member("id")?, member("version")?))
 }
 
 /// Compares a part of the contract with its snapshot.

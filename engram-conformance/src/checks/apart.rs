@@ -170,6 +170,7 @@ impl Pair {
         let tape = |text: String| {
             subject
                 .tape(&input.with_bytes(text.into_bytes()))
+                .map(|tape| tape.text)
                 .map_err(|error| error.to_string())
         };
         let mixed = events(&tape(mixed)?);

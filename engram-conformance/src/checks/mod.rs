@@ -15,6 +15,7 @@ pub mod home;
 pub mod identity;
 pub mod members;
 pub mod observable;
+pub mod one_prompt;
 pub mod prompts;
 pub mod provenance;
 pub mod read_states;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use engram_core::check::Rule;
 use engram_core::event::Kind;
+use engram_core::tool_kind::ToolKind;
 
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
@@ -52,6 +53,7 @@ pub const RULES: &[(&str, &[Rule])] = &[
     ("tape.source", &[Rule::Source]),
     ("tape.bracket", &[Rule::Start, Rule::Stop, Rule::Counts]),
     ("tape.parent", &[Rule::Parent, Rule::MissingParent]),
+    ("permission.denied", &[Rule::Denied]),
     ("tape.ledger", &[Rule::Ledger]),
     ("tape.time", &[Rule::Time, Rule::TimeBasis]),
     ("tape.policy", &[Rule::Policy]),
@@ -99,6 +101,7 @@ of_rules! {
     seq = "tape.seq",
     source = "tape.source",
     bracket = "tape.bracket",
+    denied = "permission.denied",
     ledger = "tape.ledger",
     time = "tape.time",
     policy = "tape.policy",
@@ -241,7 +244,7 @@ fn is_nonexistent_tool(case: &Case<'_>, session: &ConvertedSession, call: &Event
     was_called && session.has_failed(call)
 }
 
-/// The table has every tool except those of servers, and the tape has the kind of the table.
+/// The table has every tool except those of servers, and the tape has a kind of the table.
 pub fn tool_kinds(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let Some(tools) = subject.capabilities.tools else {
         return;
@@ -251,13 +254,14 @@ pub fn tool_kinds(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Finding
             call.text("tool").unwrap_or_default(),
             call.text("kind").unwrap_or_default(),
         );
-        match tools(tool) {
-            Some(known) if known.as_str() == kind => findings.count("calls"),
-            Some(known) => findings.fail(
+        let known: Vec<&str> = tools(tool).into_iter().map(ToolKind::as_str).collect();
+        match known.first() {
+            Some(_) if known.contains(&kind) => findings.count("calls"),
+            Some(_) => findings.fail(
                 case.place_of(session, call),
                 format!(
                     "tool `{tool}` has kind `{kind}`, but {} in the table",
-                    known.as_str()
+                    known.join(" or ")
                 ),
             ),
             None if kind == "mcp" => findings.count("calls of MCP tools"),

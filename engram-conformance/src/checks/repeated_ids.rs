@@ -50,7 +50,7 @@ pub fn calls(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
             let changed = subject
                 .tape(&renamed)
                 .map_err(|error| error.to_string())
-                .and_then(|tape| difference(session, &events(&tape)));
+                .and_then(|tape| difference(session, &events(&tape.text)));
             match changed {
                 Ok(()) => findings.count("calls with the id of another one"),
                 Err(what) => {

@@ -128,7 +128,7 @@ fn trial(
     match subject
         .tape(&changed)
         .map_err(|error| error.to_string())
-        .map(|tape| lost(session, &events(&tape)))
+        .map(|tape| lost(session, &events(&tape.text)))
     {
         Ok(lost) if lost.is_empty() => {
             findings.count_many("records with the id of another one", from.len() as u64)

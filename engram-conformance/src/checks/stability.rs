@@ -20,12 +20,12 @@ const SHORT_BYTES: usize = 256 << 10;
 pub fn twice(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     for session in &case.sessions {
         match subject.tape(&session.input) {
-            Ok(again) if again == session.tape => findings.count("sessions"),
+            Ok(again) if again.text == session.tape => findings.count("sessions"),
             Ok(again) => findings.fail(
                 case.place(session),
                 format!(
                     "the second tape differs, from line {} on",
-                    first_difference(&session.tape, &again)
+                    first_difference(&session.tape, &again.text)
                 ),
             ),
             Err(error) => findings.fail(
@@ -56,7 +56,7 @@ pub fn forms(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
             .copied()
             .filter(|size| is_short || *size > MAX_SMALL_CHUNK)
         {
-            match in_chunks(stream, &session.input, size) {
+            match in_chunks(stream, &session.input, size, session.policy()) {
                 Ok(tape) if tape == session.tape => findings.count("sessions in chunks"),
                 _ => findings.fail(
                     case.place(session),

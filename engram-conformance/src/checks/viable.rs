@@ -25,6 +25,11 @@ const BROKEN_RECORD: &str = "this line is no record of any harness";
 /// Every session converts.
 pub fn converts(case: &Case<'_>, findings: &mut Findings) {
     findings.count_many("sessions", case.sessions.len() as u64);
+    for session in &case.sessions {
+        if let Some(refusal) = &session.refusal {
+            findings.fail(case.place(session), refusal.to_string());
+        }
+    }
     for (session, error) in &case.failures {
         findings.fail(
             format!("{}/{}", case.recording.name(), session.name),

@@ -216,11 +216,7 @@ impl<'s> Surveyor<'s> {
                 is_asked.set(is_asked.get() || key == TOOL);
                 choice.filter(|_| key == TOOL)
             };
-            Walk {
-                table: self.table,
-                select: &select,
-            }
-            .record(shape, &Path::root(node), &mut seen);
+            Walk::of(self.table, &select).record(shape, &Path::root(node), &mut seen);
             (seen, is_asked.get())
         };
         let (best, is_asked) = walk(None);
@@ -322,24 +318,24 @@ impl<'s> Visitor<RawNode<'s>> for Seen<'s> {
         self.faults.insert(path.pointer(), (path.pattern(), what));
     }
 
-    fn value(&mut self, path: &Path<'_, RawNode<'s>>, row: &Row) {
+    fn value(&mut self, path: &Path<'_, RawNode<'s>>, row: &Row, declared: Option<&Row>) {
         let name = match path.step() {
             Step::Name(name) => Some(offset(self.source, name)),
             Step::Key(_) => None,
             Step::Root | Step::Item(_) => return,
         };
-        self.members.insert(
-            path.pointer(),
-            SeenMember {
+        // A value of a declared type comes again with the declared row.
+        self.members
+            .entry(path.pointer())
+            .or_insert_with(|| SeenMember {
                 pattern: path.pattern(),
                 name,
                 node: path.node,
                 allowed: Allowed {
-                    types: row.types,
+                    types: declared.map_or(row.types, |also| row.types_beside(also)),
                     forms: row.forms,
                 },
-            },
-        );
+            });
     }
 
     fn leaf(&mut self, path: &Path<'_, RawNode<'s>>, row: &Row) {

@@ -45,7 +45,7 @@ pub fn difference_with_repeats(
     let input = &session.input;
     let again = input.with_bytes(with_lines_again(&input.bytes, lines, way));
     match subject.tape(&again) {
-        Ok(tape) => first_difference(&session.tape, &tape),
+        Ok(tape) => first_difference(&session.tape, &tape.text),
         Err(error) => Some(error.to_string()),
     }
 }
@@ -54,7 +54,7 @@ pub fn difference_with_repeats(
 pub fn is_steady(subject: &Subject<'_>, session: &ConvertedSession) -> bool {
     subject
         .tape(&session.input)
-        .is_ok_and(|tape| tape == session.tape)
+        .is_ok_and(|tape| tape.text == session.tape)
 }
 
 /// The source with these lines written again.

@@ -183,7 +183,7 @@ const WRONG_HASH: &str =
     "\"blake3:0000000000000000000000000000000000000000000000000000000000000000\"";
 
 /// An event with the envelope of the one at an index, but without a record.
-fn without_record(tape: &Tape, at: usize, kind: &str, fields: &str) -> String {
+pub fn without_record(tape: &Tape, at: usize, kind: &str, fields: &str) -> String {
     let (head, rest) = tape.line(at).split_once("\"k\":").unwrap_or_default();
     let source = rest
         .split_once("\"source\":")

@@ -28,6 +28,7 @@ const OVERLAPPING: &[&str] = &[
     "session.detected",
     "scenario.declared",
     AUDIT,
+    "prompt.hook",
     "sessions.apart",
     "home.once",
     "parent.record",
@@ -222,6 +223,29 @@ fn lost_file_of_a_command_is_found() {
     });
     assert!(find(&lost).contains(&("claude-code", "edit.files")));
     assert!(!find(&with_events(|_| {})).contains(&("claude-code", "edit.files")));
+}
+
+#[test]
+fn words_of_a_hook_by_a_person_are_found() {
+    let find = |changed: &Changed| {
+        certify(
+            changed,
+            &fixtures(&["claude-code/2.1.331/n_hooks2"]),
+            false,
+            None,
+        )
+        .failing()
+    };
+    let by_person = with_events(|tape| {
+        if let Some(at) = tape.find(&["\"label\":\"system\"", "\"name\":\"PostToolUse:"]) {
+            let text = tape.field(at, "text").unwrap_or_default().to_owned();
+            let fields = format!("\"role\":\"user\",\"by\":\"person\",\"text\":{text}");
+            let message = crate::breaks::without_record(tape, at, "msg.in", &fields);
+            tape.insert(at + 1, message);
+        }
+    });
+    assert!(find(&by_person).contains(&("claude-code", "prompt.hook")));
+    assert!(!find(&with_events(|_| {})).contains(&("claude-code", "prompt.hook")));
 }
 
 /// OpenCode, where the schema that lacks the input tokens does not declare it, and another one of the recording does.

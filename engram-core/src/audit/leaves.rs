@@ -81,11 +81,7 @@ pub(super) fn audit_document<'r>(
             item: "",
             depth: 0,
         };
-        members::Walk {
-            table,
-            select: &|_| None,
-        }
-        .record(document, &Path::root(root), &mut leaves);
+        members::Walk::of(table, &|_| None).record(document, &Path::root(root), &mut leaves);
     }
     Rc::new(fates)
 }
@@ -139,9 +135,9 @@ impl<'r> LeafAudit<'_, 'r> {
     /// Walks a record along the shape of its type.
     fn record_at(&mut self, path: &Path<'_, RawNode<'r>>) {
         let kind = record_kind(self.descriptor, path.node.json());
-        let Some(shape) = self
+        let Some((table, shape)) = self
             .table
-            .record(&kind)
+            .of_record(&kind)
             .filter(|_| self.depth < MAX_RECORDS_INSIDE)
         else {
             return self.each(path, Claim::Kept);
@@ -155,11 +151,7 @@ impl<'r> LeafAudit<'_, 'r> {
             self.item
         };
         self.depth += 1;
-        members::Walk {
-            table: self.table,
-            select: &|_| None,
-        }
-        .record(shape, &Path::root(path.node), self);
+        members::Walk::of(table, &|_| None).record(shape, &Path::root(path.node), self);
         self.depth -= 1;
         self.prefix.truncate(outer);
         self.kind = outer_kind;

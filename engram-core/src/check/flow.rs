@@ -34,6 +34,8 @@ pub(super) struct Flow {
     calls: HashMap<u64, Option<u64>>,
     /// The hash of each `call_id` so far, with its session: a capture may have several.
     call_ids: HashSet<u64>,
+    /// The same of each call that was denied, until its result.
+    denied: HashSet<u64>,
     hasher: RandomState,
     stopped: bool,
 }
@@ -59,6 +61,8 @@ impl Flow {
                 self.span_text(members, ("before_hash", "before_text"), found);
                 self.span_text(members, ("after_hash", "after_text"), found);
             }
+            Kind::ToolResult => self.result(event, found),
+            Kind::Meta if event.label == Some("permission") => self.permission(event),
             Kind::Meta if event.label == Some("unrecognized") => self.unrecognized(members, found),
             Kind::Meta if event.label == Some("tape.stop") => self.stop(members, found),
             _ => {}
@@ -246,6 +250,31 @@ impl Flow {
             self.calls.insert(seq, call_id);
             self.call_ids.extend(in_session);
         }
+    }
+
+    fn permission(&mut self, event: &Checked<'_>) {
+        if event.members.word("decision") == Some("deny") {
+            self.denied.extend(self.call_in_session(event));
+        }
+    }
+
+    fn result(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
+        let Some(call) = self.call_in_session(event) else {
+            return;
+        };
+        let is_denied = event.members.word("status") == Some("denied");
+        if !self.denied.remove(&call) && is_denied {
+            found.push(Finding::new(
+                Rule::Denied,
+                "no permission that was denied before it",
+            ));
+        }
+    }
+
+    /// The hash of the `call_id` of an event, with its session.
+    fn call_in_session(&self, event: &Checked<'_>) -> Option<u64> {
+        let call_id = self.hash_of(event.members.get("call_id")?);
+        Some(self.hash_in_session(event, call_id))
     }
 
     /// The hash of a `call_id`. Canonical strings are equal if their tokens are.

@@ -146,6 +146,7 @@ fn check_value(raw: &RawValue, field_type: &FieldType, place: Place<'_>, found: 
             Rule::Word,
             word(raw).is_some_and(|word| words.contains(&word)),
         ),
+        FieldType::Scheme(name) => (Rule::Word, word(raw) == Some(name)),
         FieldType::Count => (Rule::Shape, count(raw).is_some()),
         FieldType::Integer => (
             Rule::Shape,

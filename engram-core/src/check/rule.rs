@@ -60,6 +60,7 @@ rules! {
     Ledger = "ledger": "the sums of the ledger are correct; `omitted` is sorted and accounts for every record that is not mapped",
     Parent = "parent": "`parent` is an earlier `tool.call`, with the same `call_id` if there is one; `to` is an earlier event",
     MissingParent = "missing_parent": "a result, read or edit whose call is on the tape, in its session, names it as `parent`",
+    Denied = "denied": "before the result of a denied call, a `meta permission` says that the call was denied",
     Span = "span": "a hash has a `range` or is of a `snippet`, and anchors have a hash",
     SpanText = "span_text": "where `tape.start` says `spans`, each hash of a span has the text that was hashed; elsewhere no span has one",
     Redacted = "redacted": "a redacted message has no text",

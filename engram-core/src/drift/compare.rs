@@ -51,11 +51,7 @@ impl<'c> Compare<'c> {
     /// Compares the outer part of a document, and the records in it.
     pub fn document(&mut self, shape: &RecordShape, root: RawNode<'_>) {
         self.record = "document".to_owned();
-        Walk {
-            table: self.table,
-            select: &|_| None,
-        }
-        .record(shape, &Path::root(root), self);
+        Walk::of(self.table, &|_| None).record(shape, &Path::root(root), self);
     }
 
     /// Compares a record with the shape of its type.
@@ -68,14 +64,16 @@ impl<'c> Compare<'c> {
         let outer_prefix = self.prefix.len();
         self.prefix.push_str(&path.pointer());
         self.depth += 1;
-        match self.table.record(&kind) {
-            Some(shape) => Walk {
-                table: self.table,
-                select: &|_| None,
+        let root = Path::root(path.node);
+        match self.table.of_record(&kind) {
+            Some((table, shape)) => {
+                if !std::ptr::eq(table, self.table) {
+                    self.add(Change::Declared, &root);
+                }
+                Walk::of(table, &|_| None).record(shape, &root, self)
             }
-            .record(shape, &Path::root(path.node), self),
             None if (self.is_reported)(&self.prefix) => {}
-            None => self.add(Change::UnknownType, &Path::root(path.node)),
+            None => self.add(Change::UnknownType, &root),
         }
         self.depth -= 1;
         self.prefix.truncate(outer_prefix);
@@ -110,6 +108,10 @@ impl<'n> Visitor<RawNode<'n>> for Compare<'_> {
             },
             path,
         );
+    }
+
+    fn declared(&mut self, path: &Path<'_, RawNode<'n>>) {
+        self.add(Change::Declared, path);
     }
 
     fn record(&mut self, path: &Path<'_, RawNode<'n>>) {

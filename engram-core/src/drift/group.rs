@@ -31,6 +31,8 @@ pub enum Change {
     },
     /// A member that every object in its place had is absent in all of them.
     MissingMember,
+    /// A member or a type that the harness's own types declare is in a log. The table has no row for it: it can get one.
+    Declared,
 }
 
 /// Where something is.
@@ -80,6 +82,7 @@ impl DriftRow {
             Change::UnknownMember => 1,
             Change::TypeChange { .. } => 2,
             Change::MissingMember => 3,
+            Change::Declared => 4,
         };
         (kind, &self.record, &self.pointer)
     }

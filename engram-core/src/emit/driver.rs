@@ -4,7 +4,7 @@ use super::Emitter;
 use super::verdicts::Rejected;
 use crate::audit::record_type;
 use crate::descriptor::OmissionRule;
-use crate::error::{AdapterError, ErrorCode};
+use crate::error::{AdapterError, ErrorCode, Fault};
 use crate::event::{KindCounts, Kinds, Meta, Pointer, RecordLocation};
 use crate::ledger::{Ledger, Outcome};
 use crate::members::UnknownMembers;
@@ -90,6 +90,11 @@ impl Emitter<'_> {
         let text = std::str::from_utf8(bytes).ok();
         match why {
             Rejected::Fault(fault) => self.keep_faulty(fault, text.unwrap_or_default()),
+            Rejected::Declared(Fault::Unrecognized { name }) => {
+                self.emit_declared(&name, text.unwrap_or_default(), Pointer::Root);
+                self.count(Outcome::Mapped);
+            }
+            Rejected::Declared(fault) => self.keep_faulty(fault, text.unwrap_or_default()),
             Rejected::Unreadable => self.keep_bytes(bytes),
             Rejected::Oversize { bytes, hash } => self.keep_oversize(bytes, hash),
             Rejected::Cut(code) => {

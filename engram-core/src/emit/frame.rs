@@ -116,6 +116,15 @@ impl Emitter<'_> {
         );
     }
 
+    /// Emits a record or a block whose type only the harness's own types declare: the last part of its type, and its JSON.
+    pub(super) fn emit_declared(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) {
+        let notice = Meta::System {
+            name: Text::Plain(name.rsplit('/').next().unwrap_or_default()),
+            text: Some(Text::Plain(raw)),
+        };
+        self.emit_event(None, &notice.into(), pointer);
+    }
+
     /// Keeps a block of an unknown type. The record counts as unrecognized.
     pub(super) fn keep_block(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) {
         self.unknown_block.get_or_insert_with(|| excerpt(name));

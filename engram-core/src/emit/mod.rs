@@ -2,6 +2,7 @@
 
 pub(crate) mod attribution;
 mod calls;
+mod denials;
 mod driver;
 mod frame;
 mod long_names;
@@ -17,6 +18,7 @@ use crate::error::{AdapterError, ErrorCode, error_of};
 use crate::event::{Event, KindCounts, Kinds, Seq, TimeBasis};
 pub use crate::event::{Pointer, RecordLocation};
 use crate::input::head::Identity;
+use crate::keys::KeySet;
 use crate::ledger::Ledger;
 use crate::limits::Limits;
 use crate::policy::Policy;
@@ -66,6 +68,8 @@ pub struct Emitter<'s> {
     counts: KindCounts,
     next_seq: Seq,
     calls: Calls,
+    /// The calls that were denied, and have no result so far.
+    denied: KeySet,
     source: Source,
     /// The source before the current record changed it.
     source_before: Option<Source>,
@@ -152,6 +156,7 @@ impl<'s> Emitter<'s> {
             counts: KindCounts::default(),
             next_seq: Seq::default(),
             calls: Calls::new(),
+            denied: KeySet::default(),
             source: Source {
                 session_id: token(identity.session_id.as_deref()),
                 agent_id: token(identity.agent_id.as_deref()),
@@ -264,8 +269,9 @@ impl<'s> Emitter<'s> {
     }
 
     /// Emits an event, and returns its number. `pointer` is the place in the record that the event comes from. The parent of results, reads,
-    /// edits and links is the call with their `call_id`. A relative path becomes absolute by the directory that the session said last, and a
-    /// usage without a model gets the one that the session said last.
+    /// edits and links is the call with their `call_id`. The result of a denied call has a `meta permission` before it, unless there was one.
+    /// A relative path becomes absolute by the directory that the session said last, and a usage without a model gets the one that the session
+    /// said last.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Seq {
         self.emit_child(None, event, pointer)
     }
@@ -282,15 +288,20 @@ impl<'s> Emitter<'s> {
         if !self.span_text {
             event.forget_span_text();
         }
+        self.keep_denial(&event, pointer);
         let seq = self.emit_event(parent, &event, pointer);
         self.records.note_event();
         seq
     }
 
-    /// Keeps a part of the record of an unknown type as `meta unrecognized`. `name` is its type, `raw` its JSON. The check has named it
-    /// ([`Check::unknown_block`](crate::steps::Check::unknown_block)).
+    /// Keeps a part of the record of an unknown type as `meta unrecognized`, or as `meta system` if the harness's own types declare it. `name`
+    /// is its type, `raw` its JSON. The check has named it ([`Check::unknown_block`](crate::steps::Check::unknown_block)).
     pub fn unrecognized_block(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) {
         self.lower_claims();
+        if self.descriptor.declares_block(name) {
+            self.emit_declared(name, raw, pointer);
+            return self.records.note_event();
+        }
         if self.policy == Policy::Strict {
             return self.fail(error_of(Fault::unrecognized(name), self.line()));
         }

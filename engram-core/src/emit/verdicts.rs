@@ -37,6 +37,8 @@ pub(crate) enum Verdict {
 pub(crate) enum Rejected {
     /// The conversion refused it.
     Fault(Fault),
+    /// The conversion does not know its type, and the harness's own types declare it.
+    Declared(Fault),
     /// It is not JSON, or not UTF-8.
     Unreadable,
     /// It is the beginning of a record that a kill cut, which is kept as an error with this code.

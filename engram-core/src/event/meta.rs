@@ -140,7 +140,7 @@ impl<'a> Number<'a> {
 
 /// Tokens of one response. Each has one meaning for all harnesses, so that the sum over a tape is the total of its session. An adapter
 /// subtracts where the log counts in another way, and leaves out what the log does not determine.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Tokens {
     /// Input tokens that neither came from a cache nor went to one.
     pub input: Option<u64>,

@@ -11,6 +11,8 @@ pub enum FieldType {
     Name,
     /// One of these strings.
     Word(&'static [&'static str]),
+    /// The name of a scheme. Another scheme has another name.
+    Scheme(&'static str),
     /// An integer of 0 or more.
     Count,
     /// An integer.

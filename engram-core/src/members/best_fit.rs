@@ -9,13 +9,10 @@ impl MemberTable {
     /// The shape of a document: of those with its JSON type the one under which the fewest values are unknown, and of several such the one
     /// under which the fewest members are absent.
     pub fn document<'a, N: JsonNode<'a>>(&self, root: N) -> Option<&RecordShape> {
-        let walk = Walk {
-            table: self,
-            select: &|_| None,
-        };
+        let walk = Walk::of(self, &|_| None);
         let faults = |shape: &RecordShape| {
             let mut count = CountFaults::default();
-            walk.record(shape, &Path::root(root), &mut count);
+            walk.value(self.row(shape.row), &Path::root(root), &mut count);
             (
                 !root.types().meets(self.row(shape.row).types),
                 count.faults,
@@ -44,7 +41,8 @@ impl<'a> Walk<'_, '_, '_> {
                     depth: path.depth + 1,
                     ..CountFaults::default()
                 };
-                self.object(shape, row, path, &mut count);
+                // What is declared is so under every choice, and tells none apart.
+                self.along(self.table).object(shape, row, path, &mut count);
                 let names_none = count.unknown_members == path.node.members().count();
                 (count.faults + if names_none { 2 } else { 0 }, count.absent)
             }

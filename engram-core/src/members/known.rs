@@ -235,10 +235,7 @@ record message feeds msg.in
         };
         for json in records {
             found.pointers.push(json.clone());
-            let walk = Walk {
-                table: &table,
-                select: &|_| None,
-            };
+            let walk = Walk::of(&table, &|_| None);
             walk.record(
                 table.record("message").unwrap(),
                 &Path::root(RawNode::parse(json).unwrap()),

@@ -6,6 +6,7 @@
 
 mod best_fit;
 mod compile;
+mod declared;
 mod json_types;
 mod known;
 mod known_name;
@@ -60,6 +61,8 @@ pub mod compiled {
 #[derive(Debug)]
 pub struct MemberSource {
     parts: &'static [&'static str],
+    /// What the harness's own types declare.
+    declared: Option<&'static MemberSource>,
     /// The table that was compiled with the program.
     compiled: Option<&'static MemberTable>,
     table: OnceLock<Result<MemberTable, MemberTableError>>,
@@ -75,6 +78,22 @@ impl MemberSource {
     pub const fn new(parts: &'static [&'static str]) -> MemberSource {
         MemberSource {
             parts,
+            declared: None,
+            compiled: None,
+            table: OnceLock::new(),
+            known: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// As [`MemberSource::new`], with the table of what the harness's own types declare. It is compiled when a record first has something
+    /// that the other does not name.
+    pub const fn with_declared(
+        parts: &'static [&'static str],
+        declared: &'static MemberSource,
+    ) -> MemberSource {
+        MemberSource {
+            parts,
+            declared: Some(declared),
             compiled: None,
             table: OnceLock::new(),
             known: Mutex::new(Vec::new()),
@@ -88,6 +107,7 @@ impl MemberSource {
     ) -> MemberSource {
         MemberSource {
             parts,
+            declared: None,
             compiled: Some(table),
             table: OnceLock::new(),
             known: Mutex::new(Vec::new()),
@@ -108,7 +128,11 @@ impl MemberSource {
             return Ok(table);
         }
         self.table
-            .get_or_init(|| MemberTable::parse(&self.text()))
+            .get_or_init(|| {
+                let mut table = MemberTable::parse(&self.text())?;
+                table.declared = self.declared;
+                Ok(table)
+            })
             .as_ref()
             .map_err(Clone::clone)
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::MemberSource;
 use super::json_types::JsonTypes;
 use super::known_name::KnownName;
 use super::node::JsonNode;
@@ -345,6 +346,8 @@ pub struct MemberTable {
     pub(super) documents: List<RecordShape>,
     /// The place in `records` of each name.
     pub(super) by_name: NameIndex,
+    /// What the harness's own types declare beside these rows.
+    pub(super) declared: Option<&'static MemberSource>,
 }
 
 impl MemberTable {
@@ -357,6 +360,7 @@ impl MemberTable {
         records: &'static [RecordShape],
         documents: &'static [RecordShape],
         by_name: NameIndex,
+        declared: Option<&'static MemberSource>,
     ) -> MemberTable {
         MemberTable {
             rules: Cow::Borrowed(rules),
@@ -367,6 +371,7 @@ impl MemberTable {
             records: Cow::Borrowed(records),
             documents: Cow::Borrowed(documents),
             by_name,
+            declared,
         }
     }
 
@@ -399,6 +404,32 @@ impl MemberTable {
                 .strip_suffix('*')
                 .is_some_and(|start| record.starts_with(start))
         })
+    }
+
+    /// What the harness's own types declare: a table of its own, compiled when a record first has something that this one does not name.
+    pub fn declared(&self) -> Option<&'static MemberTable> {
+        self.declared.and_then(|source| source.table().ok())
+    }
+
+    /// The table that names records of this type, and their shape: this one, or that of the declared types.
+    pub fn of_record(&self, record: &str) -> Option<(&MemberTable, &RecordShape)> {
+        let declared = || {
+            self.declared()
+                .and_then(|table| Some((table, table.record(record)?)))
+        };
+        self.record(record)
+            .map(|shape| (self, shape))
+            .or_else(declared)
+    }
+
+    /// True if a value chooses a case somewhere in this table: if it is the type of a block.
+    pub fn names_case(&self, value: &str) -> bool {
+        let selectors = self
+            .shapes
+            .iter()
+            .filter_map(|shape| shape.selector.as_ref());
+        let mut cases = selectors.flat_map(|selector| selector.cases.iter());
+        cases.any(|(case, _)| case == value)
     }
 
     /// The rule by which all values of a record are left out.

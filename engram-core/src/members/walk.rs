@@ -34,9 +34,10 @@ pub trait Visitor<N: Copy> {
     /// A value of a type that the table does not name, or a time that is not readable.
     fn mismatch(&mut self, path: &Path<'_, N>, row: &Row);
 
-    /// A value of any type with a row, `null` too, before the values in it. Nothing in user data has a row.
-    fn value(&mut self, path: &Path<'_, N>, row: &Row) {
-        let _ = (path, row);
+    /// A value of any type with a row, `null` too, before the values in it. Nothing in user data has a row. `declared` is the row that the
+    /// harness's own types have for it.
+    fn value(&mut self, path: &Path<'_, N>, row: &Row, declared: Option<&Row>) {
+        let _ = (path, row, declared);
     }
 
     /// A string, number or boolean with a row, or user data of any kind.
@@ -54,6 +55,11 @@ pub trait Visitor<N: Copy> {
         let _ = path;
     }
 
+    /// A value that has no row, or does not fit it, and that the harness's own types declare. Its contents follow, with the rows of those.
+    fn declared(&mut self, path: &Path<'_, N>) {
+        let _ = path;
+    }
+
     /// A member that every object in this place has, and whether this object has it.
     fn required(&mut self, object: &Path<'_, N>, name: &str, is_present: bool) {
         let _ = (object, name, is_present);
@@ -61,11 +67,37 @@ pub trait Visitor<N: Copy> {
 }
 
 /// A walk along a table. `select` returns what only the adapter knows, by the key of a selector.
+#[derive(Clone, Copy)]
 pub struct Walk<'t, 's, 'v> {
-    /// The table.
-    pub table: &'t MemberTable,
-    /// The values of selectors that begin with `@`. None if the value is not known: then the case that fits best applies.
-    pub select: &'s dyn Fn(&str) -> Option<&'v str>,
+    pub(super) table: &'t MemberTable,
+    select: &'s dyn Fn(&str) -> Option<&'v str>,
+    /// The record, if the declared types are asked for what its table does not name.
+    pub(super) record: Option<&'t RecordShape>,
+    /// True if complete objects may be remembered: the shapes are those of the adapter's own table.
+    learns: bool,
+}
+
+impl<'t, 's, 'v> Walk<'t, 's, 'v> {
+    /// A walk along this table. `select` returns the values of selectors that begin with `@`, or None if the value is not known: then the
+    /// case that fits best applies.
+    pub fn of(table: &'t MemberTable, select: &'s dyn Fn(&str) -> Option<&'v str>) -> Self {
+        Walk {
+            table,
+            select,
+            record: None,
+            learns: true,
+        }
+    }
+
+    /// The same walk along the declared types, which ask no further ones.
+    pub(super) fn along<'d>(&self, table: &'d MemberTable) -> Walk<'d, 's, 'v> {
+        Walk {
+            table,
+            select: self.select,
+            record: None,
+            learns: false,
+        }
+    }
 }
 
 impl<'a> Walk<'_, '_, '_> {
@@ -76,10 +108,14 @@ impl<'a> Walk<'_, '_, '_> {
         root: &Path<'_, N>,
         visitor: &mut V,
     ) {
-        self.value(self.table.row(shape.row), root, visitor);
+        let walk = Walk {
+            record: Some(shape),
+            ..*self
+        };
+        walk.value(self.table.row(shape.row), root, visitor);
     }
 
-    fn value<N: JsonNode<'a>, V: Visitor<N>>(
+    pub(super) fn value<N: JsonNode<'a>, V: Visitor<N>>(
         &self,
         row: &Row,
         path: &Path<'_, N>,
@@ -87,13 +123,13 @@ impl<'a> Walk<'_, '_, '_> {
     ) {
         let types = path.node.types();
         if V::VALUES {
-            visitor.value(path, row);
+            visitor.value(path, row, self.declared_row(path).map(|(_, row)| row));
         }
         if path.depth > MAX_DEPTH {
             return;
         }
         if !row.types.allow(types) || (!row.forms.is_none() && !row.forms.accept(path.node)) {
-            return visitor.mismatch(path, row);
+            return self.mismatch(path, row, visitor);
         }
         if path.node.is_null() {
             return;
@@ -121,7 +157,7 @@ impl<'a> Walk<'_, '_, '_> {
                                 && types.is_leaf()
                                 && row.forms.is_none() => {}
                         Some(row) => self.value(row, &path.inner(Step::Item(index), item), visitor),
-                        None => visitor.unknown(&path.inner(Step::Item(index), item)),
+                        None => self.unknown(&path.inner(Step::Item(index), item), visitor),
                     }
                 }
             }
@@ -144,6 +180,7 @@ impl<'a> Walk<'_, '_, '_> {
             Choice::Shape(shape) => self.object(shape, row, path, visitor),
             Choice::Free(row) if V::LEAVES => visitor.leaf(path, self.table.row(row)),
             Choice::Free(_) => {}
+            Choice::Unrecognized | Choice::Unknown if self.is_declared(path, None, visitor) => {}
             Choice::Unrecognized => visitor.unrecognized(path),
             Choice::Unknown => match &selector.key {
                 SelectorKey::Member {
@@ -157,7 +194,7 @@ impl<'a> Walk<'_, '_, '_> {
         }
     }
 
-    fn choose<N: JsonNode<'a>>(
+    pub(super) fn choose<N: JsonNode<'a>>(
         &self,
         selector: &Selector,
         row: &Row,
@@ -186,9 +223,10 @@ impl<'a> Walk<'_, '_, '_> {
         path: &Path<'_, N>,
         visitor: &mut V,
     ) {
-        if let Some(inner) = visitor
-            .known()
-            .and_then(|known| known.inner(self.table, id, path.node))
+        if self.learns
+            && let Some(inner) = visitor
+                .known()
+                .and_then(|known| known.inner(self.table, id, path.node))
         {
             return self.inner(inner, path, visitor);
         }
@@ -212,7 +250,7 @@ impl<'a> Walk<'_, '_, '_> {
                     &path.inner(Step::Key(name), node),
                     visitor,
                 ),
-                (None, None) => visitor.unknown(&path.inner(Step::Name(name), node)),
+                (None, None) => self.unknown(&path.inner(Step::Name(name), node), visitor),
             }
         }
         if V::REQUIRED {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-use super::{Fact, NO_MODEL, Stats, fact, owned};
+use super::{Fact, NO_MODEL, Stats, TapeOf, fact, owned};
 use crate::event::*;
 use crate::sink::EventSink;
 
@@ -31,7 +31,8 @@ pub struct Breakdown {
 /// The state of the current tape.
 #[derive(Debug, Default)]
 struct Tape {
-    is_sub_agent: bool,
+    /// Whose tape it is; `None` before `tape.start`.
+    of: Option<TapeOf>,
     model: Option<String>,
     /// The value of each call. Its result and edits belong there, too.
     calls: HashMap<Seq, String>,
@@ -67,9 +68,9 @@ impl Breakdown {
     /// Counts what an event says. `value` is its value, if the event has it by itself.
     fn count(&mut self, value: Option<String>, parent: Option<Seq>, fact: Fact) {
         match &fact {
-            Fact::Tape { is_sub_agent } => {
+            Fact::Tape(of) => {
                 self.tape = Tape {
-                    is_sub_agent: *is_sub_agent,
+                    of: Some(*of),
                     ..Tape::default()
                 };
                 return;
@@ -79,7 +80,7 @@ impl Breakdown {
         }
         let of_call = || parent.and_then(|call| self.tape.calls.get(&call).cloned());
         let value = match (self.split, &fact) {
-            (Split::Model, Fact::Usage(_, model, _)) => Some(
+            (Split::Model, Fact::Usage(model, _)) => Some(
                 model
                     .clone()
                     .or_else(|| self.tape.model.clone())
@@ -95,9 +96,10 @@ impl Breakdown {
         }
         let stats = self.groups.entry(value.clone()).or_default();
         if !self.tape.values.contains(&value) {
-            stats.count(Fact::Tape {
-                is_sub_agent: self.tape.is_sub_agent,
-            });
+            stats.count(Fact::Tape(self.tape.of.unwrap_or(TapeOf {
+                is_sub_agent: false,
+                id: None,
+            })));
             self.tape
                 .model
                 .iter()

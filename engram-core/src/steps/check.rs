@@ -6,7 +6,9 @@ use crate::descriptor::AdapterDescriptor;
 use crate::emit::Fault;
 use crate::error::{AdapterError, ErrorCode};
 use crate::event::{Kind, Kinds, Pointer, RecordLocation};
-use crate::members::{JsonNode, Path, UnknownMember, UnknownMembers, Walk};
+use crate::members::{
+    JsonNode, KnownObjects, MemberTable, Path, UnknownMember, UnknownMembers, Walk,
+};
 use crate::policy::Policy;
 use crate::support::{ResolvedSupport, refusal, resolve_support};
 use crate::version::Revision;
@@ -128,7 +130,7 @@ impl Check<'_> {
             prefix: self.base,
             at,
         };
-        Walk { table, select }.record(shape, &Path::root(value), &mut collect);
+        Walk::of(table, select).record(shape, &Path::root(value), &mut collect);
         if self.checks.members.found.members.len() > before {
             self.lower(&shape.feeds);
         }
@@ -154,11 +156,7 @@ impl Check<'_> {
             prefix: Pointer::Root,
             at: Pointer::Root,
         };
-        Walk {
-            table,
-            select: &|_| None,
-        }
-        .record(shape, &Path::root(root), &mut collect);
+        Walk::of(table, &|_| None).record(shape, &Path::root(root), &mut collect);
         if self.checks.members.found.members.len() > before {
             self.lower(&shape.feeds);
         }
@@ -170,12 +168,12 @@ impl Check<'_> {
             .for_each(|kind| self.lowers[*kind as usize] = true);
     }
 
-    /// Names a part of the record that the adapter does not know. Step 3 emits it ([`Emitter::unrecognized_block`](super::Emitter::unrecognized_block)).
+    /// Names a part of the record that the adapter does not know. One that the harness's own types declare is no fault. Step 3 emits it ([`Emitter::unrecognized_block`](super::Emitter::unrecognized_block)).
     ///
     /// # Errors
     /// [`Fault::Unrecognized`] under strict policy.
     pub fn unknown_block(&self, name: &str) -> Result<(), Fault> {
-        if self.checks.policy == Policy::Strict {
+        if self.checks.policy == Policy::Strict && !self.checks.descriptor.declares_block(name) {
             Err(Fault::unrecognized(name))
         } else {
             Ok(())
@@ -264,6 +262,49 @@ impl Check<'_> {
 }
 
 impl Checks {
+    /// Whether the harness's own types declare a record that the conversion does not know. Its members are compared with them.
+    ///
+    /// # Errors
+    /// Under strict policy, if they do not declare a member of it.
+    #[cold]
+    pub(super) fn declared<'n, N: JsonNode<'n>>(
+        &mut self,
+        fault: &Fault,
+        value: N,
+        number: usize,
+        location: RecordLocation,
+    ) -> Result<bool, AdapterError> {
+        let Fault::Unrecognized { name } = fault else {
+            return Ok(false);
+        };
+        let Some((table, shape)) = self
+            .members
+            .table
+            .and_then(MemberTable::declared)
+            .and_then(|table| Some((table, table.record(name)?)))
+        else {
+            return Ok(false);
+        };
+        self.members.found.clear();
+        let mut collect = Collect {
+            known: &mut KnownObjects::default(),
+            found: &mut self.members.found,
+            record: name,
+            prefix: Pointer::Root,
+            at: Pointer::Root,
+        };
+        Walk::of(table, &|_| None).record(shape, &Path::root(value), &mut collect);
+        if !self.members.found.members.is_empty() {
+            let mut lowers = Kinds::default();
+            shape
+                .feeds
+                .iter()
+                .for_each(|kind| lowers[*kind as usize] = true);
+            self.settle_members(number, lowers, location)?;
+        }
+        Ok(true)
+    }
+
     #[cold]
     fn settle_members(
         &mut self,

@@ -389,7 +389,11 @@ impl<'r> FirstRead<'r> {
             }
             Err(fault) => {
                 check.reject();
-                self.refuse(entry, fault)?;
+                if self.checks.declared(&fault, value, number, location)? {
+                    self.verdicts.reject(entry, Rejected::Declared(fault));
+                } else {
+                    self.refuse(entry, fault)?;
+                }
             }
         }
         Ok(Text::Json)
@@ -461,6 +465,13 @@ impl<'r> FirstRead<'r> {
             }
             Err(fault) => {
                 check.reject();
+                let declared = self
+                    .checks
+                    .declared(&fault, item.value, number, entry.location);
+                if declared.map_err(|error| self.error(error))? {
+                    self.verdicts.reject(entry, Rejected::Declared(fault));
+                    return Ok(());
+                }
                 self.refuse(entry, fault.within(item.base))
                     .map_err(|error| self.error(error))
             }

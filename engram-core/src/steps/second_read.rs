@@ -124,7 +124,9 @@ impl<'r> SecondRead<'r> {
                     .rejected
                     .remove(&number)
                     .unwrap_or(Rejected::Unreadable);
-                if let Some(record) = record.filter(|_| matches!(why, Rejected::Fault(_))) {
+                if let Some(record) =
+                    record.filter(|_| matches!(why, Rejected::Fault(_) | Rejected::Declared(_)))
+                {
                     self.conversion.envelope(&record, &mut self.out);
                 }
                 self.out.settle_rejected(why, raw)

@@ -258,6 +258,11 @@ const BREAKS: &[(Rule, &str, &str)] = &[
         r#""confirmed":false"#,
     ),
     (
+        Rule::Denied,
+        r#""status":"cancelled""#,
+        r#""status":"denied""#,
+    ),
+    (
         Rule::Span,
         r#""range":[1,3],"total_lines""#,
         r#""total_lines""#,

@@ -136,6 +136,7 @@ fn describe(field_type: &FieldType) -> String {
             .map(|word| format!("`{word}`"))
             .collect::<Vec<_>>()
             .join("/"),
+        FieldType::Scheme(name) => format!("`{name}`"),
         FieldType::Count => "count".to_owned(),
         FieldType::Integer => "integer".to_owned(),
         FieldType::Number => "number".to_owned(),

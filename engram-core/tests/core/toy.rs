@@ -4,7 +4,9 @@ use engram_core::adapter::{Evidence, Framing, Identity, SessionInit, StreamAdapt
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::{AdapterDescriptor, Omission, OmissionRule, UnknownVersionPolicy};
 use engram_core::emit::{Fault, Pointer, RecordHeader};
-use engram_core::event::{Kind, Meta, MsgOut, SessionFacts, ToolCall, ToolResult};
+use engram_core::event::{
+    Decision, Kind, Meta, MsgOut, Permission, SessionFacts, Status, ToolCall, ToolResult,
+};
 use engram_core::head::Head;
 use engram_core::json::{StructuralIndex, Value, parse};
 use engram_core::ledger::Outcome;
@@ -196,7 +198,7 @@ impl Conversion for Converter {
                 check.gives(Kind::ToolCall, Pointer::Root)?;
                 string(value, "id", "/id")
             }
-            "result" => string(value, "id", "/id"),
+            "result" | "denied" | "deny" => string(value, "id", "/id"),
             "blocks" if blocks(value).next().is_none() => {
                 Err(Fault::malformed("/blocks", "blocks", "nothing"))
             }
@@ -261,6 +263,26 @@ impl Conversion for Converter {
                     },
                     Pointer::Root,
                 );
+            }
+            "denied" => {
+                out.emit(
+                    ToolResult {
+                        call_id: id,
+                        status: Some(Status::Denied),
+                        stderr: text,
+                        ..ToolResult::default()
+                    },
+                    Pointer::Root,
+                );
+            }
+            "deny" => {
+                let denied = Permission {
+                    decision: Decision::Deny,
+                    tool: None,
+                    call_id: id,
+                    text,
+                };
+                out.emit(Meta::Permission(denied), Pointer::Root);
             }
             "blocks" => {
                 for (n, block) in blocks(value).enumerate() {

@@ -271,7 +271,7 @@ const OTHER_FRAMING: [&str; 3] = [
 ];
 
 /// How the output of a call begins that a hook has blocked.
-pub const BLOCKED: &str = "Command blocked by PreToolUse hook: ";
+const BLOCKED: &str = "Command blocked by PreToolUse hook: ";
 
 /// Beginnings of outputs that state the status of the call.
 const STATUS_PREFIXES: &[(&str, Status)] = &[

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Decision, Meta, Permission, Status, ToolResult};
+use engram_core::event::{Meta, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Lookup};
 use engram_core::text::Text;
@@ -13,10 +13,10 @@ use crate::shared::value::{StructuralIndex, Value, raw_str, text};
 
 use super::State;
 use super::ends::{Place, ScreenEnd};
-use super::output_text::{BLOCKED, printed_by};
+use super::output_text::printed_by;
 use super::patch_text::{Patch, emit_patch_text, patch_of_command, patch_of_input};
 use super::tool_calls::object_or_list;
-use crate::codex::blocks::{joined_lines, unquote};
+use crate::codex::blocks::joined_lines;
 use crate::codex::format::rule;
 use crate::codex::plan::calls::CallFate;
 use crate::codex::readers::{Call, Output, Part};
@@ -96,22 +96,6 @@ fn emit_result(
         result.exit = numbers.exit.or(result.exit);
         result.status = numbers.status.or(result.status);
         result.duration_ms = numbers.duration_ms.or(result.duration_ms);
-    }
-    if result.status == Some(Status::Denied)
-        && printed
-            .as_deref()
-            .is_some_and(|printed| unquote(printed).starts_with(BLOCKED))
-    {
-        let (tool, call_id) = (result.tool, result.call_id);
-        out.emit(
-            Meta::Permission(Permission {
-                decision: Decision::Deny,
-                tool,
-                call_id,
-                text: result.stdout,
-            }),
-            Pointer::At(at),
-        );
     }
     // An end with the same text and no other says nothing more.
     let has_more = end.filter(|end| end.has_more || (end.text != 0 && end.text != note.text));

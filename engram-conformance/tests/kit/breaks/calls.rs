@@ -79,6 +79,15 @@ pub(super) const CALLS: &[Break] = &[
             );
         },
     ),
+    Break {
+        adapter: "codex",
+        fixtures: &["codex/0.169.0/deny"],
+        ..events("loses a denial", "permission.denied", |tape| {
+            if let Some(at) = tape.find(&["\"label\":\"permission\"", "\"decision\":\"deny\""]) {
+                tape.remove(at);
+            }
+        })
+    },
     over(
         UNCHANGED,
         events("reads the wrong lines", "read.range", |tape| {

@@ -44,6 +44,21 @@ pub(super) const MESSAGES: &[Break] = &[
         ),
     ),
     events(
+        "emits the picture of a prompt as a message",
+        "prompt.once",
+        |tape| {
+            if let Some(at) = tape.find(&["\"k\":\"msg.in\"", "LAB please do many edits"]) {
+                let picture = without_record(
+                    tape,
+                    at,
+                    "msg.in",
+                    "\"role\":\"user\",\"by\":\"person\",\"attachments\":[{\"media_type\":\"image/png\"}]",
+                );
+                tape.insert(at + 1, picture);
+            }
+        },
+    ),
+    events(
         "takes a prompt for text of the harness",
         "prompt.person",
         |tape| {

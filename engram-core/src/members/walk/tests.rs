@@ -1,5 +1,6 @@
 //! What a walk finds along a table.
 
+use super::super::MemberSource;
 use super::super::node::RawNode;
 use super::*;
 
@@ -78,10 +79,7 @@ impl<'a, N: JsonNode<'a>> Visitor<N> for Found {
 fn walk(json: &str, tool: Option<&str>) -> Vec<String> {
     let table = MemberTable::parse(TABLE).unwrap();
     let mut found = Found::default();
-    let walk = Walk {
-        table: &table,
-        select: &|_| tool,
-    };
+    let walk = Walk::of(&table, &|_| tool);
     walk.record(
         table.record("message").unwrap(),
         &Path::root(RawNode::parse(json).unwrap()),
@@ -250,10 +248,7 @@ fn every_value_with_a_row_is_visited_before_those_in_it() {
     let table = MemberTable::parse(TABLE).unwrap();
     let mut values = Values::default();
     let json = r#"{"id":"x","x":1,"usage":{"input":1,"more":null},"args":{"a":1},"env":{"HOME":"y"},"list":[{"type":"other"}]}"#;
-    let walk = Walk {
-        table: &table,
-        select: &|_| None,
-    };
+    let walk = Walk::of(&table, &|_| None);
     walk.record(
         table.record("message").unwrap(),
         &Path::root(RawNode::parse(json).unwrap()),
@@ -371,10 +366,7 @@ fn all_values_of_a_record_that_is_omitted_have_its_fate() {
     let table = MemberTable::parse(text).unwrap();
     let fates = |record: &str| {
         let mut found = Found::default();
-        let walk = Walk {
-            table: &table,
-            select: &|_| None,
-        };
+        let walk = Walk::of(&table, &|_| None);
         walk.record(
             table.record(record).unwrap(),
             &Path::root(RawNode::parse(r#"{"a":"x","b":{"c":1}}"#).unwrap()),
@@ -394,4 +386,106 @@ fn a_record_type_can_be_a_beginning() {
         [name("a/b"), name("a/c"), name(""), name("b")],
         [Some("a/b"), Some("a/*"), Some(""), None]
     );
+}
+
+/// What the types of the same harness declare.
+const DECLARED: &str = r#"
+rule declared  The types have it.
+
+record message omit declared
+  at     string|null
+  usage  object
+    input number|null
+    total number
+  list   array
+    []   object
+      type string
+      by type
+      case image
+        url string
+      case other
+        size number
+  env    array free
+  new    object
+    text string
+    next any free
+
+record later feeds meta omit declared
+  text   string
+"#;
+
+fn walk_declared(record: &str, json: &str) -> Vec<String> {
+    static TYPES: MemberSource = MemberSource::new(&[DECLARED]);
+    static BOTH: MemberSource = MemberSource::with_declared(&[TABLE], &TYPES);
+    let (table, shape) = BOTH.table().unwrap().of_record(record).unwrap();
+    let mut found = Found::default();
+    let root = RawNode::parse(json).unwrap();
+    Walk::of(table, &|_| None).record(shape, &Path::root(root), &mut found);
+    found.0
+}
+
+#[test]
+fn what_the_types_declare_is_known() {
+    for (json, expected) in [
+        (
+            r#"{"id":"x","new":{"text":"a","next":[1]}}"#,
+            &["Omit /new/text", "Omit /new/next"][..],
+        ),
+        // What the types do not have below it is unknown.
+        (
+            r#"{"id":"x","new":{"text":1,"more":2}}"#,
+            &[
+                "mismatch /new/text number, not string",
+                "unknown /new/more /new/more",
+            ],
+        ),
+        (
+            r#"{"id":"x","usage":{"input":null,"total":1}}"#,
+            &["Omit /usage/total"],
+        ),
+        (r#"{"id":"x","env":[1]}"#, &["Omit /env"]),
+        (
+            r#"{"id":"x","list":[{"type":"image","url":"a"}]}"#,
+            &["Omit /list/0/type", "Omit /list/0/url"],
+        ),
+        // The table has a case for it, and the types have a member.
+        (
+            r#"{"id":"x","list":[{"type":"other","size":1}]}"#,
+            &["As /list/0/type", "Omit /list/0/size"],
+        ),
+    ] {
+        assert_eq!(walk_declared("message", json)[1..], *expected, "{json}");
+    }
+    assert_eq!(walk_declared("later", r#"{"text":"a"}"#), ["Omit /text"]);
+}
+
+#[test]
+fn what_the_types_do_not_declare_is_unknown() {
+    for (json, expected) in [
+        // A type of JSON that the types have. But the value has a type of the row, and not its form.
+        (
+            r#"{"id":"x","usage":{"input":1.5}}"#,
+            "mismatch /usage/input number, not count",
+        ),
+        (
+            r#"{"id":"x","at":"soon"}"#,
+            "mismatch /at unreadable time, not time|millis",
+        ),
+        (
+            r#"{"id":"x","usage":{"input":true}}"#,
+            "mismatch /usage/input bool, not count",
+        ),
+        (r#"{"id":"x","newer":1}"#, "unknown /newer /newer"),
+        (r#"{"id":"x","id":"y"}"#, "unknown /id /id"),
+        (
+            r#"{"id":"x","deep":{"inner":{"x":1}}}"#,
+            "unknown /deep/inner /deep/inner",
+        ),
+    ] {
+        assert!(
+            walk_declared("message", json).contains(&expected.to_owned()),
+            "{json}: {:?}",
+            walk_declared("message", json)
+        );
+    }
 }

@@ -17,6 +17,8 @@ use crate::claude_code::readers::{Block, FileArguments, Line, Structured};
 use crate::shared::value::{Field, Value, is_true, non_empty_text, parse, raw_str, text};
 use engram_core::keys::hash64;
 
+const TOOL_USE_RESULT: Pointer<'static> = Pointer::At("/toolUseResult");
+
 /// One tool result with its call.
 pub(super) struct ResultContext<'a> {
     pub call_id: Option<Text<'a>>,
@@ -125,28 +127,28 @@ impl<'a> ResultContext<'a> {
         }
     }
 
-    /// Emits a reason that the model did not see: why a call was denied or failed.
+    /// Before the result of a denied call: emits a reason that the model did not see. A denial without one is emitted with the result.
+    pub fn emit_denial_reason(&self, reason: Text<'_>, out: &mut Emitter) {
+        let denied = Permission {
+            decision: Decision::Deny,
+            tool: self.tool(),
+            call_id: self.call_id,
+            text: Some(reason),
+        };
+        out.emit(Meta::Permission(denied), TOOL_USE_RESULT);
+    }
+
+    /// Emits a text that the model did not see: why a call failed, or a note.
     #[cold]
-    pub fn emit_denial_reason(&self, reason: Option<Text<'_>>, out: &mut Emitter) {
-        const POINTER: Pointer<'static> = Pointer::At("/toolUseResult");
-        if self.status == Status::Denied {
-            let denied = Permission {
-                decision: Decision::Deny,
-                tool: self.tool(),
-                call_id: self.call_id,
-                text: reason,
-            };
-            out.emit(Meta::Permission(denied), Pointer::Root);
-        } else if matches!(self.status, Status::Ok | Status::Cancelled) {
-            emit_context(reason, POINTER, out);
+    pub fn emit_unseen_text(&self, text: Text<'_>, out: &mut Emitter) {
+        if matches!(self.status, Status::Ok | Status::Cancelled) {
+            emit_context(Some(text), TOOL_USE_RESULT, out);
         } else {
-            out.emit(
-                Meta::Error {
-                    code: None,
-                    text: reason,
-                },
-                POINTER,
-            );
+            let error = Meta::Error {
+                code: None,
+                text: Some(text),
+            };
+            out.emit(error, TOOL_USE_RESULT);
         }
     }
 }

@@ -107,6 +107,11 @@ fn emit_result(
             .or(structured.duration_ms())
             .and_then(Value::unsigned),
     };
+    let unseen = text(line.tool_use_result()).filter(|text| !repeats(*text, content));
+    let is_denied = result.status == Status::Denied;
+    if let Some(reason) = unseen.filter(|_| is_denied) {
+        result.emit_denial_reason(reason, out);
+    }
     out.emit(event, Pointer::Item(CONTENT, index));
     if has_streams && !is_stream(content, stdout, stderr) {
         emit_context(content, Pointer::Field(CONTENT, index, "/content"), out);
@@ -115,9 +120,8 @@ fn emit_result(
     if result.is_persisted() {
         result.emit_full_output(line.tool_use_result(), out);
     }
-    let reason = text(line.tool_use_result()).filter(|reason| !repeats(*reason, content));
-    if reason.is_some() || result.status == Status::Denied {
-        result.emit_denial_reason(reason, out);
+    if let Some(unseen) = unseen.filter(|_| !is_denied) {
+        result.emit_unseen_text(unseen, out);
     }
     result.emit_decision(line, (index, failed), out)
 }

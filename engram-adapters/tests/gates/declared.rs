@@ -1,0 +1,374 @@
+//! The declared types: each member that they have is known, in each of its types, and each record of theirs is converted under strict policy.
+
+use std::collections::BTreeSet;
+
+use engram_core::adapter::SideInfo;
+use engram_core::audit::audit;
+use engram_core::descriptor::AdapterDescriptor;
+use engram_core::members::compiled::{
+    Choice, Content, RowId, Selector, SelectorKey, Shape, ShapeId,
+};
+use engram_core::members::{
+    JsonTypes, MemberTable, Need, Path, RawNode, RecordShape, Row, Visitor, Walk,
+};
+use engram_core::policy::Policy;
+use serde_json::{Map, Value, json};
+
+use crate::report::{self, Tally};
+use crate::tape::convert_bytes;
+use crate::tree::{Artifact, files, fixtures, registered, root};
+
+/// A string that is also a time.
+const TEXT: &str = "2026-11-21T10:02:05.000Z";
+
+/// Makes values of all types and members that a table has.
+struct Samples<'t> {
+    table: &'t MemberTable,
+    /// The shapes around the current value: a shape that contains itself is made once.
+    open: Vec<ShapeId>,
+}
+
+impl<'t> Samples<'t> {
+    /// Values of a row: of each of its types, and for each member in it, in each case, one object that has it.
+    fn of_row(&mut self, row: &Row) -> Vec<Value> {
+        let has = |types: JsonTypes| row.types.meets(types);
+        let mut values = Vec::new();
+        for (types, value) in [
+            (JsonTypes::STRING, json!(TEXT)),
+            (JsonTypes::BOOL, json!(true)),
+            (JsonTypes::NATURAL, json!(1)),
+            (JsonTypes::NULL, Value::Null),
+        ] {
+            values.extend(has(types).then_some(value));
+        }
+        let (object, items) = match row.content {
+            Content::Described { object, items } => (object, items),
+            Content::Free | Content::Record => (None, None),
+        };
+        if has(JsonTypes::OBJECT) {
+            values
+                .extend(object.map_or(vec![json!({})], |shape| self.of_shape(shape, &Map::new())));
+        }
+        if has(JsonTypes::ARRAY) {
+            let of_items = items.map(|id| self.of_row(self.row(id)));
+            values.push(json!([]));
+            values.extend(
+                of_items
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|item| json!([item])),
+            );
+        }
+        values
+    }
+
+    /// Objects of a shape, each with one of its members beside those that it always has. `chosen` are the members that chose the shape.
+    fn of_shape(&mut self, id: ShapeId, chosen: &Map<String, Value>) -> Vec<Value> {
+        if self.open.contains(&id) {
+            return Vec::new();
+        }
+        self.open.push(id);
+        let shape = &self.table.shapes()[id.0 as usize];
+        let values = match &shape.selector {
+            Some(selector) => self.of_cases(selector, chosen),
+            None => self.of_members(shape, chosen),
+        };
+        self.open.pop();
+        values
+    }
+
+    fn of_cases(&mut self, selector: &Selector, chosen: &Map<String, Value>) -> Vec<Value> {
+        let mut values = Vec::new();
+        for (value, choice) in selector.cases.iter() {
+            let mut chosen = chosen.clone();
+            if let SelectorKey::Member { name, .. } = &selector.key {
+                chosen.insert(name.to_string(), json!(value));
+            }
+            if let Choice::Shape(shape) = choice {
+                values.extend(self.of_shape(*shape, &chosen));
+            }
+        }
+        values
+    }
+
+    fn of_members(&mut self, shape: &Shape, chosen: &Map<String, Value>) -> Vec<Value> {
+        let least = self.least_of(shape, chosen);
+        let mut values = vec![Value::Object(least.clone())];
+        let rest = shape.rest.map(|row| ("key", row));
+        let members = shape
+            .members
+            .iter()
+            .map(|member| (&*member.name, member.row));
+        for (name, row) in members
+            .chain(rest)
+            .filter(|(name, _)| !chosen.contains_key(*name))
+        {
+            for value in self.of_row(self.row(row)) {
+                let mut object = least.clone();
+                object.insert(name.to_owned(), value);
+                values.push(Value::Object(object));
+            }
+        }
+        values
+    }
+
+    fn row(&self, id: RowId) -> &'t Row {
+        &self.table.rows()[id.0 as usize]
+    }
+
+    /// The members that an object of this shape always has.
+    fn least_of(&mut self, shape: &Shape, chosen: &Map<String, Value>) -> Map<String, Value> {
+        let mut least = chosen.clone();
+        for member in shape
+            .members
+            .iter()
+            .filter(|member| member.need == Need::Always)
+        {
+            if !least.contains_key(&*member.name) {
+                let value = self.least(self.row(member.row));
+                least.insert(member.name.to_string(), value);
+            }
+        }
+        least
+    }
+
+    /// One value of a row.
+    fn least(&mut self, row: &Row) -> Value {
+        match row.content {
+            _ if row.types.meets(JsonTypes::STRING) => json!(TEXT),
+            _ if row.types.meets(JsonTypes::NATURAL) => json!(1),
+            _ if row.types.meets(JsonTypes::BOOL) => json!(true),
+            _ if row.types.meets(JsonTypes::ARRAY) => json!([]),
+            Content::Described {
+                object: Some(id), ..
+            } => self.least_object(id, &Map::new()),
+            _ => json!({}),
+        }
+    }
+
+    fn least_object(&mut self, id: ShapeId, chosen: &Map<String, Value>) -> Value {
+        if self.open.contains(&id) {
+            return json!({});
+        }
+        self.open.push(id);
+        let shape = &self.table.shapes()[id.0 as usize];
+        let first = shape
+            .selector
+            .as_ref()
+            .and_then(|selector| Some((&selector.key, selector.cases.first()?)));
+        let value = match first {
+            Some((key, (value, Choice::Shape(inner)))) => {
+                let mut chosen = chosen.clone();
+                if let SelectorKey::Member { name, .. } = key {
+                    chosen.insert(name.to_string(), json!(value));
+                }
+                self.least_object(*inner, &chosen)
+            }
+            _ => Value::Object(self.least_of(shape, chosen)),
+        };
+        self.open.pop();
+        value
+    }
+}
+
+/// The records that a table has, as JSON.
+fn samples(table: &MemberTable, record: &RecordShape) -> Vec<String> {
+    let mut samples = Samples {
+        table,
+        open: Vec::new(),
+    };
+    let row = &table.rows()[record.row.0 as usize];
+    let values: BTreeSet<String> = samples.of_row(row).iter().map(Value::to_string).collect();
+    values.into_iter().collect()
+}
+
+/// The members of samples, and what is wrong.
+#[derive(Default)]
+struct Found {
+    /// Those with a row of the adapter's table, those that only the types declare, and those that nothing names.
+    seen: BTreeSet<String>,
+    declared: BTreeSet<String>,
+    unknown: BTreeSet<String>,
+    record: String,
+    inside: Option<String>,
+}
+
+impl Found {
+    fn pointer(&self, path: &Path<'_, RawNode<'_>>) -> String {
+        format!("{}{}", self.record, path.pattern())
+    }
+}
+
+impl<'n> Visitor<RawNode<'n>> for Found {
+    const VALUES: bool = true;
+
+    fn value(&mut self, path: &Path<'_, RawNode<'n>>, _: &Row, _: Option<&Row>) {
+        let (pointer, inner) = (self.pointer(path), path.pointer());
+        let is_inside = |outer: &String| inner.starts_with(outer.as_str());
+        if self.inside.as_ref().is_some_and(is_inside) {
+            self.declared.insert(pointer);
+        } else {
+            self.seen.insert(pointer);
+        }
+    }
+
+    fn declared(&mut self, path: &Path<'_, RawNode<'n>>) {
+        self.inside = Some(path.pointer());
+    }
+
+    fn unknown(&mut self, path: &Path<'_, RawNode<'n>>) {
+        self.unknown.insert(self.pointer(path));
+    }
+
+    fn mismatch(&mut self, path: &Path<'_, RawNode<'n>>, _: &Row) {
+        self.unknown.insert(self.pointer(path));
+    }
+}
+
+/// The adapters with declared types: descriptor, table, and declared table.
+fn tables() -> Vec<(
+    AdapterDescriptor,
+    &'static MemberTable,
+    &'static MemberTable,
+)> {
+    let table = |descriptor: AdapterDescriptor| {
+        let table = descriptor.members?.table().expect("a table");
+        Some((descriptor, table, table.declared()?))
+    };
+    registered()
+        .adapters()
+        .filter_map(|entry| table(entry.descriptor()))
+        .collect()
+}
+
+/// The members of all samples of an adapter.
+fn members(table: &MemberTable, declared: &MemberTable) -> Found {
+    let mut found = Found::default();
+    for record in declared.records() {
+        found.record = record.name.to_string();
+        for sample in samples(declared, record) {
+            let root = Path::root(RawNode::parse(&sample).expect("it is JSON"));
+            found.inside = None;
+            let (table, shape) = table.of_record(&record.name).expect("the types have it");
+            if !std::ptr::eq(table, declared) {
+                Walk::of(table, &|_| None).record(shape, &root, &mut found);
+                continue;
+            }
+            found.declared(&root);
+            Walk::of(declared, &|_| None).record(shape, &root, &mut found);
+        }
+    }
+    found
+}
+
+#[test]
+fn every_declared_member_is_known() {
+    let mut wrong = Vec::new();
+    for (descriptor, table, declared) in tables() {
+        let found = members(table, declared);
+        let mut tally = Tally::default();
+        tally.count_many("seen", found.seen.len() as u64);
+        let only = found.declared.difference(&found.seen).count();
+        tally.count_many("declared", only as u64);
+        report::print(
+            "declared members",
+            format!("{}: {tally}", descriptor.adapter_id),
+        );
+        let unknown = found.unknown.iter();
+        wrong.extend(unknown.map(|pointer| format!("{}: {pointer}", descriptor.adapter_id)));
+    }
+    report::assert_none("declared members", &wrong);
+}
+
+/// A log of each harness whose records are lines: its first line goes before a record that only the types declare.
+const LOGS: [&str; 2] = ["codex/0.171.0/", "gemini/0.61.0/"];
+
+/// The first line of the first log in a directory of fixtures.
+fn first_line(artifact: &Artifact) -> String {
+    let text = String::from_utf8_lossy(&artifact.bytes);
+    format!("{}\n", text.lines().next().unwrap_or_default())
+}
+
+/// What is wrong with the tape of a record of a type that only the types declare: it is under strict policy, and nothing is lost.
+fn faults(artifact: &Artifact, record: &str, sample: &str) -> Vec<String> {
+    let log = format!("{}{sample}\n", first_line(artifact));
+    let adapter = artifact.adapter();
+    let tape = match convert_bytes(adapter, log.as_bytes(), Policy::Strict, SideInfo::default()) {
+        Ok(tape) => tape,
+        Err(error) => return vec![format!("{record}: {error}: {sample}")],
+    };
+    let report =
+        audit(log.as_bytes(), &tape.text, adapter.describe()).expect("a tape can be audited");
+    let lost = report
+        .examples
+        .iter()
+        .map(|lost| format!("{record}: {} is lost: {sample}", lost.pointer));
+    let lowered = tape
+        .text
+        .contains("\"degraded\":[\"")
+        .then(|| format!("{record}: the claims are lowered: {sample}"));
+    lost.chain(lowered).collect()
+}
+
+#[test]
+fn a_record_that_only_the_types_declare_is_converted() {
+    let mut wrong = Vec::new();
+    for (descriptor, table, declared) in tables() {
+        let is_log = |artifact: &&Artifact| {
+            let name = artifact.full_name();
+            LOGS.iter().any(|log| name.starts_with(log))
+                && name.starts_with(descriptor.harness_family)
+        };
+        let Some(artifact) = fixtures().artifacts().find(is_log) else {
+            continue;
+        };
+        let only_declared = |record: &&RecordShape| table.record(&record.name).is_none();
+        for record in declared.records().iter().filter(only_declared) {
+            let samples = samples(declared, record);
+            wrong.extend(
+                samples
+                    .iter()
+                    .flat_map(|sample| faults(artifact, &record.name, sample)),
+            );
+        }
+    }
+    report::assert_none("declared records", &wrong);
+}
+
+/// The number of rows that the head of a file of declared types names, and the number that it has.
+fn rows(text: &str) -> (Option<usize>, usize) {
+    let head = text
+        .lines()
+        .find_map(|line| line.strip_prefix("# ")?.strip_suffix(" rows."));
+    let is_row =
+        |line: &&str| !line.is_empty() && !line.starts_with(['#']) && !line.starts_with("rule ");
+    (
+        head.and_then(|number| number.parse().ok()),
+        text.lines().filter(is_row).count(),
+    )
+}
+
+#[test]
+fn a_file_of_declared_types_is_as_it_was_made() {
+    let mut count = 0;
+    for file in files(&root().join("engram-adapters/src")) {
+        if file.ends_with("declared.members") {
+            let text = std::fs::read_to_string(&file).expect("a text");
+            let (head, found) = rows(&text);
+            assert_eq!(
+                head,
+                Some(found),
+                "{}: make it again with `scripts/declared-members`",
+                file.display()
+            );
+            let cut: String = text
+                .lines()
+                .take(text.lines().count() - 1)
+                .map(|line| format!("{line}\n"))
+                .collect();
+            assert_ne!(rows(&cut).0, Some(rows(&cut).1), "a row is missing");
+            count += 1;
+        }
+    }
+    assert!(count > 0);
+}

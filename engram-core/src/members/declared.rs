@@ -1,0 +1,148 @@
+//! What a member table does not name, and the harness's own types declare.
+//!
+//! The declared types are a table of their own. A walk asks it only for a value that its own table does not name, or names with another
+//! type: it follows the path of that value from the record on. So the types cost nothing where a table is complete.
+
+use super::json_types::JsonTypes;
+use super::model::{Choice, Content, FateKind, RecordShape, Row, ShapeId};
+use super::node::JsonNode;
+use super::path::{Path, Step};
+use super::walk::{Visitor, Walk};
+
+impl Row {
+    /// The types of a value that has this row, and another among the declared types. `null` is allowed if they have it. Other types of theirs
+    /// are allowed only where the tape does not have the value: a tape must not lack a value that the adapter reads in its other type. And what a table
+    /// says of numbers is more than their JSON type.
+    pub fn types_beside(&self, declared: &Row) -> JsonTypes {
+        let is_left_out = self
+            .fate
+            .as_ref()
+            .is_some_and(|fate| matches!(fate.kind, FateKind::Omit | FateKind::Opaque));
+        let numbers = match self.types.meets(JsonTypes::NATURAL) {
+            true => JsonTypes::NATURAL,
+            false => JsonTypes::default(),
+        };
+        self.types.or(match is_left_out {
+            true => declared.types.without(numbers),
+            false => declared.types.and(JsonTypes::NULL),
+        })
+    }
+}
+
+impl<'t, 's, 'v> Walk<'t, 's, 'v> {
+    /// Reports a value without a row, unless it is declared.
+    #[cold]
+    pub(super) fn unknown<'a, N: JsonNode<'a>, V: Visitor<N>>(
+        &self,
+        path: &Path<'_, N>,
+        visitor: &mut V,
+    ) {
+        if !self.is_declared(path, None, visitor) {
+            visitor.unknown(path);
+        }
+    }
+
+    /// Reports a value that does not fit its row, unless its JSON type is declared.
+    #[cold]
+    pub(super) fn mismatch<'a, N: JsonNode<'a>, V: Visitor<N>>(
+        &self,
+        path: &Path<'_, N>,
+        row: &Row,
+        visitor: &mut V,
+    ) {
+        if !self.is_declared(path, Some(row), visitor) {
+            visitor.mismatch(path, row);
+        }
+    }
+
+    /// True if the harness's own types declare a value that has none of the types of its row. Then it is walked through along them.
+    #[cold]
+    pub(super) fn is_declared<'a, N: JsonNode<'a>, V: Visitor<N>>(
+        &self,
+        path: &Path<'_, N>,
+        own: Option<&Row>,
+        visitor: &mut V,
+    ) -> bool {
+        let types = path.node.types();
+        let Some((walk, row)) = self.declared_row(path) else {
+            return false;
+        };
+        let allowed = own.map_or(row.types, |own| own.types_beside(row));
+        let fits_own = own.is_some_and(|own| own.types.allow(types));
+        if fits_own || !allowed.allow(types) || !walk.has_case(row, path) {
+            return false;
+        }
+        visitor.declared(path);
+        walk.value(row, path, visitor);
+        true
+    }
+
+    /// The row that the declared types have for the value at a path, and a walk along them.
+    pub(super) fn declared_row<'a, N: JsonNode<'a>>(
+        &self,
+        path: &Path<'_, N>,
+    ) -> Option<(Walk<'t, 's, 'v>, &'t Row)> {
+        let (shape, table) = (self.record?, self.table.declared()?);
+        let is_shape = |document: &RecordShape| std::ptr::eq(document, shape);
+        let declared = if self.table.documents.iter().any(is_shape) {
+            table.document(root_of(path))
+        } else {
+            table.record(&shape.name)
+        };
+        let walk = self.along(table);
+        let row = walk.row_at(table.row(declared?.row), path)?;
+        Some((walk, row))
+    }
+
+    /// The row of the value at a path. None if the table has none. A row that allows anything declares no member.
+    fn row_at<'a, N: JsonNode<'a>>(&self, root: &'t Row, path: &Path<'_, N>) -> Option<&'t Row> {
+        let Some(outer) = path.outer else {
+            return Some(root);
+        };
+        let row = self.row_at(root, outer)?;
+        let id = match (row.content, path.step()) {
+            (Content::Described { items, .. }, Step::Item(_)) => items,
+            (Content::Described { object, .. }, Step::Name(name) | Step::Key(name)) => {
+                let shape = self.table.shape(self.shape_of(object?, row, outer)?);
+                let rest = shape.rest.filter(|id| !self.table.row(*id).is_free());
+                shape.find(name).map(|member| member.row).or(rest)
+            }
+            _ => None,
+        };
+        id.map(|id| self.table.row(id))
+    }
+
+    /// The shape of an object, by the values of its selectors. None if they choose none.
+    fn shape_of<'a, N: JsonNode<'a>>(
+        &self,
+        shape: ShapeId,
+        row: &Row,
+        path: &Path<'_, N>,
+    ) -> Option<ShapeId> {
+        let Some(selector) = &self.table.shape(shape).selector else {
+            return Some(shape);
+        };
+        match self.choose(selector, row, path) {
+            Choice::Shape(shape) => self.shape_of(shape, row, path),
+            _ => None,
+        }
+    }
+
+    /// False for an object whose type is none of those that its row has.
+    fn has_case<'a, N: JsonNode<'a>>(&self, row: &Row, path: &Path<'_, N>) -> bool {
+        match row.content {
+            Content::Described {
+                object: Some(shape),
+                ..
+            } if path.node.types() == JsonTypes::OBJECT => {
+                self.shape_of(shape, row, path).is_some()
+            }
+            _ => true,
+        }
+    }
+}
+
+/// The value that a path begins at.
+fn root_of<N: Copy>(path: &Path<'_, N>) -> N {
+    path.outer.map_or(path.node, root_of)
+}
