@@ -29,6 +29,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::sessions::{SessionFinder, SessionOptions};
 
     #[test]
     fn both_forms_of_a_session_have_one_name() {
@@ -43,5 +44,35 @@ mod tests {
         assert_eq!(id(&format!("chats/{stem}.json")), Some((1, stem.into())));
         assert_eq!(id("logs.json"), None);
         assert_eq!(id("chats/c8133f43/0ade5f64.jsonl"), None);
+    }
+
+    #[test]
+    fn a_document_that_a_log_of_lines_continues_is_skipped() {
+        const HEADER: &str = r#""sessionId":"s","projectHash":"bb97ae4cdb5b0dd7e32b198a7ebcb35332fca3343779f0895ffb11258627aa8f","startTime":"2026-11-21T09:58:15.922Z","lastUpdated":"2026-11-21T09:58:15.922Z""#;
+        let prompt = |id: &str, text: &str| {
+            format!(
+                r#"{{"id":"{id}","timestamp":"2026-11-21T09:58:16.010Z","type":"user","content":[{{"text":"{text}"}}]}}"#
+            )
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let chats = directory.path().join("chats");
+        std::fs::create_dir(&chats).unwrap();
+        let name = |ending: &str| chats.join(format!("session-2026-11-21T09-58-s{ending}"));
+        let document = format!(
+            "{{{HEADER},\"messages\":[{}]}}",
+            [prompt("a", "one"), prompt("b", "two")].join(",")
+        );
+        std::fs::write(name(".json"), document).unwrap();
+        let found = |prompts: &[String]| {
+            let lines = format!("{{{HEADER},\"kind\":\"main\"}}\n{}\n", prompts.join("\n"));
+            std::fs::write(name(".jsonl"), lines).unwrap();
+            let options = SessionOptions::default();
+            let mut finder = SessionFinder::new(&options);
+            finder.add(directory.path());
+            finder.finish().locations.len()
+        };
+        let again = [prompt("a", "one"), prompt("b", "two"), prompt("c", "three")];
+        assert_eq!(found(&again), 1);
+        assert_eq!(found(&again[1..]), 2, "the document has a prompt more");
     }
 }
