@@ -74,6 +74,7 @@ mod tests {
         let expected = [
             "claude-code /h/.claude",
             "claude-code /h/.config/claude",
+            "claude-code /h/.config/Claude/local-agent-mode-sessions",
             "codex /h/.codex",
             "opencode /h/.local/share/opencode",
             "gemini /h/.gemini",
@@ -115,9 +116,9 @@ mod tests {
             moved[..4],
             [
                 "claude-code /c",
+                "claude-code /h/.config/Claude/local-agent-mode-sessions",
                 "codex /x",
                 "opencode /h/.local/share/opencode",
-                "gemini /g/.gemini"
             ]
         );
         assert!(

@@ -63,6 +63,7 @@ pub mod homes;
 pub mod open;
 #[cfg(feature = "opencode")]
 mod opencode;
+mod prompt_history;
 mod registration;
 mod registry;
 mod session_file;

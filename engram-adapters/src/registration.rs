@@ -11,9 +11,9 @@ use engram_core::head::Head;
 use crate::certification::Certification;
 use crate::home_directory::HomeDirectory;
 use crate::open::store::Opener;
+use crate::prompt_history::PromptHistory;
 use crate::session_file::SessionFile;
 use crate::session_form::SessionForm;
-use crate::sessions::PromptHistory;
 use crate::shared::tool_table::ToolTable;
 
 /// Reads what the files around a session file say about it. Gets the file's path, its head, and what the head says.

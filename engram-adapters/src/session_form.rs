@@ -26,11 +26,11 @@ pub struct SessionForm {
 }
 
 /// Ids of sessions in the names of files are at most this long.
-#[cfg(any(feature = "cursor", feature = "claude-code"))]
+#[cfg(any(feature = "cursor", feature = "gemini", feature = "claude-code"))]
 const MAX_ID_BYTES: usize = 200;
 
 /// The stem of a file's name, if it can be the id of a session and the file has this ending.
-#[cfg(any(feature = "cursor", feature = "claude-code"))]
+#[cfg(any(feature = "cursor", feature = "gemini", feature = "claude-code"))]
 pub(crate) fn id_in_name(path: &Path, ending: &str) -> Option<String> {
     let id = path.file_name()?.to_str()?.strip_suffix(ending)?;
     let is_plain = id

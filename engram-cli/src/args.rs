@@ -96,8 +96,9 @@ pub enum Command {
     Index(crate::index::args::IndexArgs),
     /// Tell which session, prompt and call put these lines here, and why
     ///
-    /// Compares the file with the edits of all tapes, by hashes and fingerprints, and names what the answer rests on: `state` (the whole
-    /// file is what an edit left), `span` (the lines are byte for byte what an edit left), `anchor` (most of them are), or `unknown`.
+    /// Compares the file line by line with what the sessions of this machine left of it, new ones too, and names what the answer rests on:
+    /// `state` (the whole file is what the index knows), `line` (the line stayed since a call made it), `moved` (in another file or another
+    /// order), `older` (the line was there before the first session), or `unknown`, with the reason.
     Explain(crate::index::args::Explain),
     /// Tell who made each line of a file
     Blame(crate::index::args::Blame),

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::ground_truth::records::one_record_per_line;
 use crate::session::Session;
-use crate::subject::SessionTape;
+use crate::session_tape::SessionTape;
 use crate::tape::{Event, events};
 
 /// How many calls deep a call may be nested in others.

@@ -42,6 +42,7 @@ mod report;
 mod run;
 mod scenario;
 mod session;
+mod session_tape;
 mod subject;
 pub mod tables;
 pub mod tape;

@@ -13,24 +13,11 @@ use crate::converted_session::ConvertedSession;
 use crate::gaps::{self, GapRow};
 use crate::options::Capabilities;
 use crate::session::Session;
+use crate::session_tape::SessionTape;
 use crate::tape::Event;
 
 /// The gap of edits of which the log has only the patch, whose old text was found in the file by likeness.
 const LOOSE_TEXT: &str = "edit.patch_text";
-
-/// The tape of a session.
-pub struct SessionTape {
-    /// The tape.
-    pub text: String,
-    /// Why strict policy refuses the session, if it does: then the tape is that of permissive policy.
-    pub refusal: Option<Box<AdapterError>>,
-}
-
-impl SessionTape {
-    fn of(text: String, refusal: Option<Box<AdapterError>>) -> SessionTape {
-        SessionTape { text, refusal }
-    }
-}
 
 /// An adapter under test.
 pub struct Subject<'s> {

@@ -3,16 +3,19 @@
 use serde::Serialize;
 
 /// What an answer rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// The whole file is what an edit left, and equal hashes lead back from there.
+    /// The whole file is what the index knows of it, byte for byte, and a call made this line of it.
     State,
-    /// The lines are byte for byte what an edit left.
-    Span,
-    /// Most of the text is what an edit left.
-    Anchor,
-    /// Nothing in the index proves who made the lines.
+    /// The line stayed from a text that the index knows, and a call made it there.
+    Line,
+    /// As `Line`, but the text is of a file with another name, or the line stood in another order.
+    Moved,
+    /// The line was there when a session first saw the file.
+    Older,
+    /// Nothing in the index proves who made the line.
+    #[default]
     Unknown,
 }
 
@@ -21,9 +24,48 @@ impl Tier {
     pub const fn as_str(self) -> &'static str {
         match self {
             Tier::State => "state",
-            Tier::Span => "span",
-            Tier::Anchor => "anchor",
+            Tier::Line => "line",
+            Tier::Moved => "moved",
+            Tier::Older => "older",
             Tier::Unknown => "unknown",
+        }
+    }
+}
+
+/// Why nobody knows who made a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// No session of the index changed the file.
+    NoSession,
+    /// No session left this line: it came after all of them, or between two of them. A person's line is such a line.
+    Nobody,
+    /// The line came while a session ran commands, and the tape does not say what they did to the file.
+    Command,
+    /// A call changed the file, and the tape does not say how.
+    NoText,
+    /// A call wrote the whole file, and nobody knows which of the lines were there before.
+    Overwritten,
+    /// An equal line stands beside it, and nobody knows which one is new.
+    Unclear,
+}
+
+impl Why {
+    /// The reason in words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Why::NoSession => "no session of the index changed the file",
+            Why::Nobody => {
+                "no session left this line; it is a person's, or of a session that is not in the index"
+            }
+            Why::Command => {
+                "it came while a session ran commands, and the log does not say what they did to the file"
+            }
+            Why::NoText => "a call changed the file, and the log does not say how",
+            Why::Overwritten => {
+                "a call wrote the whole file, and the log does not say what was there before"
+            }
+            Why::Unclear => "an equal line stands beside it, and nobody knows which one is new",
         }
     }
 }
@@ -77,16 +119,25 @@ pub struct CallInfo {
     pub absent: bool,
 }
 
+impl CallInfo {
+    /// `ID#SEQ`: the name of the tape without its ending, and the event of the call. `engram show` opens it.
+    pub fn name(&self) -> String {
+        let file = self.tape.rsplit(['/', '\\']).next().unwrap_or(&self.tape);
+        let id = file.split_once(".tape.jsonl").map_or(file, |(id, _)| id);
+        format!("{id}#{}", self.seq)
+    }
+}
+
 /// Lines with one cause.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Item {
     /// Lines of the file, from 1, both ends included.
     pub lines: Vec<[usize; 2]>,
     /// What the answer rests on.
     pub tier: Tier,
-    /// The share of fingerprints, of tier `anchor`.
+    /// Why nobody knows, of tier `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub share: Option<f64>,
+    pub why: Option<Why>,
     /// `create`, `update`, `overwrite`, ...
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op: Option<&'static str>,
@@ -113,8 +164,11 @@ pub struct Item {
     pub started_by: Vec<Quote>,
     /// What the agent said between the prompt and the call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<Quote>,
+    /// What the model thought between the prompt and the call, and the harness may not have shown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasoning: Vec<Quote>,
-    /// The arguments of the call.
+    /// What the call was asked to change, as a diff, or its arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Quote>,
     /// Later edits of the same file, the last first: `TAPE#SEQ`.
@@ -143,14 +197,29 @@ pub struct Mention {
 /// The number of lines of each tier.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LineCounts {
-    /// Tier 1.
+    /// Of [`Tier::State`].
     pub state: usize,
-    /// Tier 2.
-    pub span: usize,
-    /// Tier 3.
-    pub anchor: usize,
-    /// Nobody knows.
+    /// Of [`Tier::Line`].
+    pub line: usize,
+    /// Of [`Tier::Moved`].
+    pub moved: usize,
+    /// Of [`Tier::Older`].
+    pub older: usize,
+    /// Of [`Tier::Unknown`].
     pub unknown: usize,
+}
+
+impl LineCounts {
+    /// Adds a line.
+    pub fn add(&mut self, tier: Tier) {
+        *match tier {
+            Tier::State => &mut self.state,
+            Tier::Line => &mut self.line,
+            Tier::Moved => &mut self.moved,
+            Tier::Older => &mut self.older,
+            Tier::Unknown => &mut self.unknown,
+        } += 1;
+    }
 }
 
 /// The answer to a question about lines.

@@ -1,26 +1,21 @@
 //! The question *which session, prompt and call put these lines here?*, and its answer by tiers.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 use rusqlite::Connection;
 
-use crate::anchors::{self, Side};
-use crate::answer::{Answer, Item, LineCounts, Tier};
-use crate::files::{self, Files, InRepo, list};
+use crate::answer::{Answer, Item, LineCounts, Tier, Why};
+use crate::attribute::{self, Attributed, Line};
+use crate::files::{InRepo, list};
 use crate::hit::Hit;
-use crate::lines::Lines;
-use crate::new_lines::TakenBack;
-use crate::{names, new_lines, said, span, state, window};
+use crate::replay::Step;
+use crate::rows::{Kind, What};
+use crate::{line_key, names, said, window};
 
-/// The share of fingerprints that an answer of tier 3 has; and with `all`.
+/// The share of fingerprints that a text has which mentions the lines.
 const SHARE: f64 = 0.50;
-const SHARE_OF_ALL: f64 = 0.30;
-/// Unknown lines are compared in pieces of so many.
-const PIECE_LINES: usize = 60;
-/// Most pieces that are compared.
-const MAX_PIECES: usize = 100;
-/// Most names of other proofs, of later edits, and of commands of the time.
-const MAX_ALSO: usize = 5;
+/// Most names of later edits, and of commands of the time.
 const MAX_LATER: usize = 3;
 const MAX_HINTS: usize = 3;
 
@@ -35,12 +30,6 @@ pub struct Query<'q> {
     pub text: &'q str,
     /// The lines that are asked for, from 1, both ends included; all if `None`.
     pub range: Option<(usize, usize)>,
-    /// The weakest tier that may answer.
-    pub tiers: Tier,
-    /// Compare with the spans of all files, not only of this one.
-    pub moved: bool,
-    /// Show tier 3 from 0.30 on.
-    pub all: bool,
     /// Nothing that happened after this time, in milliseconds since 1970, counts.
     pub at: Option<i64>,
     /// The most items of the answer.
@@ -70,9 +59,6 @@ impl<'q> Query<'q> {
             repo: None,
             text,
             range: None,
-            tiers: Tier::Anchor,
-            moved: false,
-            all: false,
             at: None,
             limit: 10,
             skip: 0,
@@ -90,188 +76,116 @@ impl<'q> Query<'q> {
 }
 
 /// Who made one line.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Made {
-    /// The proof.
+    /// What the answer rests on.
     pub tier: Tier,
-    /// The edit; `None` if unknown.
-    hit: Option<Hit>,
-    share: Option<f64>,
+    /// Why it is unknown.
+    pub why: Option<Why>,
+    /// The tape and the event of the call; the path of the tape where it was last.
+    pub call: Option<(PathBuf, i64)>,
 }
 
-const UNKNOWN: Made = Made {
-    tier: Tier::Unknown,
-    hit: None,
-    share: None,
-};
-
-/// The lines of a text with their causes.
-pub struct Attributed {
-    /// One per line.
-    pub made: Vec<Made>,
-    /// Other edits that left the same text as a whole.
-    others: Vec<Hit>,
-    state_known: bool,
-    files: Files,
-    notes: Vec<String>,
-}
-
-/// Finds who made each line of a text.
-pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attributed> {
-    let lines = Lines::new(query.text);
-    let files = files::find(db, &query.paths, query.repo.as_ref())?;
-    let mut made = vec![UNKNOWN; lines.len()];
-    let mut notes = Vec::new();
-    let mut state = state::trace(db, &lines, &files, query.at)?;
-    let mut taken_back = vec![None; lines.len()];
-    new_lines::keep(db, &lines, &mut state.made, &mut taken_back)?;
-    give(&mut made, state.made, Tier::State);
-    if query.tiers >= Tier::Span {
-        let taken: Vec<bool> = made.iter().map(|made| made.hit.is_some()).collect();
-        let mut spans = span::find(db, &lines, &files, query.at, &taken)?;
-        new_lines::keep(db, &lines, &mut spans.made, &mut taken_back)?;
-        give(&mut made, spans.made, Tier::Span);
-        if spans.is_cut {
-            notes.push(
-                "the file has too many edits or lines; not all of them were compared".to_owned(),
-            );
-        }
-        if query.moved {
-            let taken: Vec<bool> = made.iter().map(|made| made.hit.is_some()).collect();
-            let likely = likely_files(db, query, &lines, &taken)?;
-            let mut spans = span::find(db, &lines, &likely, query.at, &taken)?;
-            new_lines::keep(db, &lines, &mut spans.made, &mut taken_back)?;
-            give(&mut made, spans.made, Tier::Span);
-        }
-    }
-    if query.tiers >= Tier::Anchor {
-        by_anchors(db, query, &lines, &taken_back, &mut made)?;
-    }
-    Ok(Attributed {
-        made,
-        others: state.others,
-        state_known: state.is_known,
-        files,
-        notes,
-    })
+/// Finds who made each of the asked lines of a text.
+pub fn made(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Vec<Made>> {
+    let attributed = attribute::attribute(db, query)?;
+    let (first, last) = bounds(query.range, attributed.lines.len());
+    let mut places: HashMap<i64, PathBuf> = HashMap::new();
+    let lines = attributed.lines.into_iter().take(last).skip(first);
+    let made = lines.map(|line| {
+        let call = match &line.step {
+            Some(step) => {
+                if !places.contains_key(&step.tape) {
+                    places.insert(step.tape, window::place(db, step.tape)?.0);
+                }
+                Some((places[&step.tape].clone(), step.call.unwrap_or(step.seq)))
+            }
+            None => None,
+        };
+        Ok(Made {
+            tier: line.tier,
+            why: line.why,
+            call,
+        })
+    });
+    made.collect()
 }
 
 /// The edits that made the asked lines, each once.
 pub fn makers(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Vec<Hit>> {
-    let made = attribute(db, query)?.made;
-    let (first, last) = bounds(query.range, made.len());
+    let attributed = attribute::attribute(db, query)?;
+    let (first, last) = bounds(query.range, attributed.lines.len());
     let mut makers: Vec<Hit> = Vec::new();
-    for hit in made[first..last.max(first)]
+    for step in attributed
+        .lines
         .iter()
-        .filter_map(|made| made.hit.as_ref())
+        .take(last)
+        .skip(first)
+        .filter_map(|line| line.step.as_ref())
     {
-        if makers.iter().all(|known| known.id != hit.id) {
-            makers.push(hit.clone());
+        let hit = hit_of(db, step)?;
+        if makers.iter().all(|known| known.step() != hit.step()) {
+            makers.push(hit);
         }
     }
     Ok(makers)
 }
 
-fn give(made: &mut [Made], found: Vec<Option<Hit>>, tier: Tier) {
-    for (made, hit) in made.iter_mut().zip(found) {
-        if let Some(hit) = hit.filter(|_| made.hit.is_none()) {
-            *made = Made {
-                tier,
-                hit: Some(hit),
-                share: None,
-            };
-        }
-    }
-}
-
-/// The files whose edits have fingerprints of the lines that nobody has made.
-fn likely_files(
-    db: &Connection,
-    query: &Query<'_>,
-    lines: &Lines<'_>,
-    taken: &[bool],
-) -> rusqlite::Result<Files> {
-    let mut files = Files::new();
-    for (first, count) in pieces(query, taken).into_iter().take(MAX_PIECES) {
-        for likeness in anchors::find(
-            db,
-            lines.run(first, count),
-            Side::After,
-            SHARE_OF_ALL,
-            query.at,
-        )? {
-            files.insert(likeness.hit.file, String::new());
-        }
-    }
-    Ok(files)
-}
-
-/// Runs of the asked lines that nobody has made: the first line, and how many.
-fn pieces(query: &Query<'_>, taken: &[bool]) -> Vec<(usize, usize)> {
-    let (first, last) = bounds(query.range, taken.len());
-    let mut pieces: Vec<(usize, usize)> = Vec::new();
-    for line in (first..last).filter(|line| !taken[*line]) {
-        match pieces.last_mut() {
-            Some((first, count)) if *first + *count == line && *count < PIECE_LINES => *count += 1,
-            _ => pieces.push((line, 1)),
-        }
-    }
-    pieces
+/// The span of a step. A command whose effect is known has none.
+pub(crate) fn hit_of(db: &Connection, step: &Step) -> rusqlite::Result<Hit> {
+    let found = Hit::find(
+        db,
+        "tape = ?1 AND seq = ?2 AND file = ?3",
+        (step.tape, step.seq, step.file),
+    )?;
+    Ok(found.into_iter().next().unwrap_or(Hit {
+        id: -step.seq,
+        tape: step.tape,
+        seq: step.seq,
+        call: step.call,
+        file: step.file,
+        what: match step.kind {
+            Kind::Created => What::Create,
+            Kind::Deleted => What::Delete,
+            Kind::Moved | Kind::Copied => What::Move,
+            _ => What::Update,
+        },
+        before: None,
+        after: None,
+        bh: None,
+        ah: None,
+        fbh: None,
+        fah: None,
+        lines: None,
+        flags: 0,
+        t: step.t,
+    }))
 }
 
 /// The asked lines as a half-open range from 0.
-fn bounds(range: Option<(usize, usize)>, count: usize) -> (usize, usize) {
+pub(crate) fn bounds(range: Option<(usize, usize)>, count: usize) -> (usize, usize) {
     let (first, last) = range.unwrap_or((1, count));
     (first.saturating_sub(1).min(count), last.min(count))
 }
 
-/// A span through which lines went, as the arguments of its call show, is no answer for them.
-fn by_anchors(
-    db: &Connection,
-    query: &Query<'_>,
-    lines: &Lines<'_>,
-    taken_back: &TakenBack,
-    made: &mut [Made],
-) -> rusqlite::Result<()> {
-    let least = if query.all { SHARE_OF_ALL } else { SHARE };
-    let taken: Vec<bool> = made.iter().map(|made| made.hit.is_some()).collect();
-    for (first, count) in pieces(query, &taken).into_iter().take(MAX_PIECES) {
-        let found = anchors::find(db, lines.run(first, count), Side::After, least, query.at)?;
-        let went_through = |hit: &Hit| taken_back[first..first + count].contains(&Some(hit.step()));
-        if let Some(best) = found.into_iter().find(|found| !went_through(&found.hit)) {
-            made[first..first + count].fill(Made {
-                tier: Tier::Anchor,
-                hit: Some(best.hit),
-                share: Some(best.share),
-            });
-        }
-    }
-    Ok(())
-}
-
 /// Answers a question.
 pub fn explain(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Answer> {
-    let attributed = attribute(db, query)?;
-    let (first, last) = bounds(query.range, attributed.made.len());
+    let attributed = attribute::attribute(db, query)?;
+    let (first, last) = bounds(query.range, attributed.lines.len());
     let mut counts = LineCounts::default();
     // Lines of one edit are one item, wherever they are.
     let mut order: Vec<Key> = Vec::new();
-    let mut runs: HashMap<Key, (Vec<[usize; 2]>, &Made)> = HashMap::new();
-    for (at, made) in attributed.made.iter().enumerate().take(last).skip(first) {
-        *match made.tier {
-            Tier::State => &mut counts.state,
-            Tier::Span => &mut counts.span,
-            Tier::Anchor => &mut counts.anchor,
-            Tier::Unknown => &mut counts.unknown,
-        } += 1;
-        let key = (
-            made.tier,
-            made.hit.as_ref().map(Hit::step),
-            made.hit.as_ref().map(|hit| hit.file),
-        );
+    let mut runs: HashMap<Key, (Vec<[usize; 2]>, &Line)> = HashMap::new();
+    for (at, line) in attributed.lines.iter().enumerate().take(last).skip(first) {
+        counts.add(line.tier);
+        let step = line
+            .step
+            .as_ref()
+            .map(|step| (step.tape, step.call.unwrap_or(step.seq), step.file));
+        let key = (line.tier, line.why, step);
         let (lines, _) = runs.entry(key).or_insert_with(|| {
             order.push(key);
-            (Vec::new(), made)
+            (Vec::new(), line)
         });
         match lines.last_mut() {
             Some(run) if run[1] == at => run[1] = at + 1,
@@ -286,53 +200,41 @@ pub fn explain(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Answer> {
         ..Answer::default()
     };
     for key in order.iter().skip(query.skip).take(query.limit) {
-        let (lines, made) = &runs[key];
+        let (lines, line) = &runs[key];
         answer
             .items
-            .push(item(db, query, &attributed, lines.clone(), made)?);
+            .push(item(db, query, &attributed, lines.clone(), line)?);
     }
     if query.words == Words::All && last > first {
-        let least = if query.all { SHARE_OF_ALL } else { SHARE };
-        answer.mentioned = said::mentions(
-            db,
-            Lines::new(query.text).run(first, last - first),
-            least,
-            query.at,
-        )?;
+        let asked: Vec<&str> = line_key::lines(query.text).take(last).skip(first).collect();
+        answer.mentioned = said::mentions(db, &asked.join("\n"), SHARE, query.at)?;
     }
     Ok(answer)
 }
 
-type Key = (Tier, Option<(i64, i64)>, Option<i64>);
+type Key = (Tier, Option<Why>, Option<(i64, i64, i64)>);
 
 fn item(
     db: &Connection,
     query: &Query<'_>,
     attributed: &Attributed,
     lines: Vec<[usize; 2]>,
-    made: &Made,
+    line: &Line,
 ) -> rusqlite::Result<Item> {
-    let mut item = bare_item(lines, made.tier);
-    let Some(hit) = &made.hit else {
-        if query.words == Words::All {
+    let mut item = Item {
+        lines,
+        tier: line.tier,
+        why: line.why,
+        ..Item::default()
+    };
+    let Some(step) = &line.step else {
+        if query.words == Words::All && line.why == Some(Why::Command) {
             item.hint = hints(db, attributed, query)?;
         }
         return Ok(item);
     };
-    item.share = made.share.map(|share| (share * 100.0).round() / 100.0);
-    fill(db, &mut item, hit, query.words)?;
-    if made.tier == Tier::State {
-        let others = attributed
-            .others
-            .iter()
-            .filter(|other| other.step() != hit.step());
-        item.also.extend(
-            others
-                .take(MAX_ALSO)
-                .map(|other| place_of(db, other))
-                .collect::<Result<Vec<_>, _>>()?,
-        );
-    }
+    let hit = hit_of(db, step)?;
+    fill(db, &mut item, &hit, query.words)?;
     if query.words != Words::All {
         return Ok(item);
     }
@@ -357,26 +259,6 @@ fn item(
     Ok(item)
 }
 
-fn bare_item(lines: Vec<[usize; 2]>, tier: Tier) -> Item {
-    Item {
-        lines,
-        tier,
-        share: None,
-        op: None,
-        file: None,
-        before_range: None,
-        after_range: None,
-        call: None,
-        also: Vec::new(),
-        prompt: None,
-        started_by: Vec::new(),
-        reasoning: Vec::new(),
-        change: None,
-        later: Vec::new(),
-        hint: Vec::new(),
-    }
-}
-
 /// Adds the edit, its call and, with `words`, what the tape says around it.
 fn fill(db: &Connection, item: &mut Item, hit: &Hit, words: Words) -> rusqlite::Result<()> {
     let (hit, twins) = first_of_twins(db, hit)?;
@@ -390,7 +272,8 @@ fn fill(db: &Connection, item: &mut Item, hit: &Hit, words: Words) -> rusqlite::
     }
     if words == Words::All {
         item.started_by = call.started_by(db)?;
-        item.reasoning = call.reasoning(db)?;
+        let before = call.before(db)?;
+        (item.said, item.reasoning) = (before.said, before.thought);
         item.change = call.change();
     }
     item.call = Some(call.info);

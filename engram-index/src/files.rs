@@ -76,7 +76,8 @@ fn follow_links(db: &Connection, files: &mut Files) -> rusqlite::Result<()> {
     let mut open: Vec<i64> = files.keys().copied().collect();
     while let Some(file) = open.pop() {
         let sql = "SELECT DISTINCT file.id, CASE WHEN file.repo = 0 THEN file.path ELSE repo.root || '/' || file.path END
-            FROM span JOIN file ON file.id = span.other LEFT JOIN repo ON repo.id = file.repo WHERE span.file = ?1 AND span.what = 6";
+            FROM file LEFT JOIN repo ON repo.id = file.repo WHERE file.id IN (SELECT other FROM span WHERE file = ?1 AND what = 6
+            UNION SELECT other FROM step WHERE file = ?1 AND other IS NOT NULL)";
         let from: Vec<(i64, String)> = db
             .prepare_cached(sql)?
             .query_map([file], |row| Ok((row.get(0)?, row.get(1)?)))?

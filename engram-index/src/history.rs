@@ -5,18 +5,16 @@ use std::collections::HashSet;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 
+use crate::align::align;
 use crate::anchors::{self, Side};
 use crate::answer::{CallInfo, Quote};
+use crate::attribute;
 use crate::explain::{self, Query, Words, path_of};
-use crate::files::{self, list};
+use crate::files::{self, Files, list};
 use crate::hit::Hit;
-use crate::lines::{Lines, hash_of};
-use crate::state::{self, Gone};
-use crate::{lineage, window};
-
-/// The share of fingerprints that a removed text has.
-const SHARE: f64 = 0.50;
-const SHARE_OF_ALL: f64 = 0.30;
+use crate::line_key::Key;
+use crate::replay::Replay;
+use crate::{line_key, lineage, replay, window};
 
 /// One thing that happened to a file.
 #[derive(Debug, Clone, Serialize)]
@@ -104,70 +102,97 @@ fn history_of_lines(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Even
     Ok(Events { notes, ..events })
 }
 
-/// What was taken away: from a file, at the asked lines if there are any, or of a text wherever it stood.
+/// What was taken away: from a file, or of a text wherever it stood. With lines of a text, where they were taken away.
 pub fn removed(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
-    if query.paths.is_empty() {
-        return removed_text(db, query);
-    }
-    let files = files::find(db, &query.paths, query.repo.as_ref())?;
-    let mut notes = Vec::new();
-    if let Some((first, last)) = query.range {
-        let state = state::trace(db, &Lines::new(query.text), &files, query.at)?;
-        if state.is_known {
-            let is_there = |gone: &Gone| gone.between.0 <= last && gone.between.1 >= first;
-            let hits = state
-                .gone
+    let asked = line_key::keys(query.text);
+    let (first, last) = explain::bounds(query.range, asked.len());
+    let files = if query.paths.is_empty() {
+        Files::from_iter(
+            attribute::files_of(db, &asked)?
                 .into_iter()
-                .filter(is_there)
-                .map(|gone| (gone.hit, None))
-                .collect();
-            return events(db, query, hits, true);
-        }
-        notes.push("the file is not what an edit left, so nobody knows at which lines; this is what was removed from all of it".to_owned());
-    }
-    let condition = format!(
-        "file IN ({}) AND (what = 4 OR (what BETWEEN 2 AND 3 AND a1 < a0 AND b1 >= b0)) AND ifnull(t, 0) <= ?1
-        ORDER BY t DESC, tape DESC, seq DESC",
-        list(&files)
-    );
-    let hits = Hit::find(db, &condition, [query.at.unwrap_or(i64::MAX)])?;
-    let found = events(
-        db,
-        query,
-        hits.into_iter().map(|hit| (hit, None)).collect(),
-        true,
-    )?;
-    Ok(Events { notes, ..found })
-}
-
-fn removed_text(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
-    let lines = Lines::new(query.text);
-    let at = query.at.unwrap_or(i64::MAX);
+                .map(|file| (file, String::new())),
+        )
+    } else {
+        files::find(db, &query.paths, query.repo.as_ref())?
+    };
+    let steps = replay::replay(db, &files, query.at, &asked)?;
+    let wanted: Vec<usize> = match query.range {
+        Some(_) if !query.paths.is_empty() => between(&steps, &asked, first, last),
+        _ => (0..steps.removed.len()).collect(),
+    };
     let mut found: Vec<(Hit, Option<f64>)> = Vec::new();
-    for text in [
-        lines.run(0, lines.len()).to_owned(),
-        format!("{}\n", lines.run(0, lines.len())),
-    ] {
-        let same = Hit::find(
-            db,
-            "bh = ?1 AND what BETWEEN 2 AND 4 AND ifnull(t, 0) <= ?2 LIMIT 100",
-            (hash_of(&text), at),
-        )?;
-        found.extend(same.into_iter().map(|hit| (hit, Some(1.0))));
-    }
-    let least = if query.all { SHARE_OF_ALL } else { SHARE };
-    // An edit that left the text there did not remove it.
-    let kept: HashSet<i64> = anchors::find(db, query.text, Side::After, least, query.at)?
-        .into_iter()
-        .map(|like| like.hit.id)
-        .collect();
-    for like in anchors::find(db, query.text, Side::Before, least, query.at)? {
-        if !kept.contains(&like.hit.id) && found.iter().all(|(hit, _)| hit.id != like.hit.id) {
-            found.push((like.hit, Some((like.share * 100.0).round() / 100.0)));
+    let (mut seen, mut notes) = (HashSet::new(), Vec::new());
+    for removed in wanted.into_iter().map(|at| &steps.removed[at]) {
+        let step = &steps.steps[removed.step];
+        // A text was removed where all of its lines stood together.
+        let has_text = || {
+            removed
+                .lines
+                .windows(asked.len().max(1))
+                .any(|run| run == asked)
+        };
+        if (!query.paths.is_empty() || has_text())
+            && seen.insert((step.tape, step.call.unwrap_or(step.seq), step.file))
+        {
+            found.push((
+                explain::hit_of(db, step)?,
+                query.paths.is_empty().then_some(1.0),
+            ));
         }
+    }
+    if steps.has_lost {
+        notes.push("a call changed the file, and its tape does not say how".to_owned());
     }
     found.sort_by_key(|(hit, _)| std::cmp::Reverse(hit.when()));
-    events(db, query, found, true)
+    Ok(Events {
+        notes,
+        ..events(db, query, found, true)?
+    })
+}
+
+/// What stood between lines of a text, or beside them: `first` is the first one, from 0, and `last` the one after the last.
+fn between(steps: &Replay, asked: &[Key], first: usize, last: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    for (state, gone) in &steps.now {
+        let stayed = align(&state.lines, asked, &|_, _| true, state.whole).from;
+        for (place, removed) in gone {
+            let above = stayed
+                .iter()
+                .rposition(|from| from.is_some_and(|from| from < *place))
+                .map_or(0, |at| at + 1);
+            let below = stayed
+                .iter()
+                .position(|from| from.is_some_and(|from| from >= *place))
+                .unwrap_or(asked.len())
+                + 1;
+            if above <= last && below > first && above < below {
+                found.push(*removed);
+            }
+        }
+    }
+    found
+}
+
+/// The share of fingerprints of a text that is like another one; and with `all`.
+const SHARE: f64 = 0.50;
+const SHARE_OF_ALL: f64 = 0.30;
+
+/// Edits that left something like a text, the most alike first. It proves nothing about who made a line.
+pub fn like(db: &Connection, query: &Query<'_>, all: bool) -> rusqlite::Result<Events> {
+    let asked: Vec<&str> = line_key::lines(query.text).collect();
+    let (first, last) = explain::bounds(query.range, asked.len());
+    let text = asked[first.min(last)..last].join("\n");
+    let least = if all { SHARE_OF_ALL } else { SHARE };
+    let found = anchors::find(db, &text, Side::After, least, query.at)?;
+    let mut steps = HashSet::new();
+    let one_of_call = found
+        .into_iter()
+        .filter(|like| steps.insert((like.hit.step(), like.hit.file)));
+    let share = |share: f64| (share * 100.0).round() / 100.0;
+    let hits = one_of_call
+        .map(|like| (like.hit, Some(share(like.share))))
+        .collect();
+    events(db, query, hits, true)
 }
 
 /// Most calls and sub-agents of one prompt that are followed.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
-use crate::rows::{Digest, SNIPPET, UNCONFIRMED, What};
+use crate::rows::{Digest, UNCONFIRMED, What};
 
 /// A span of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,11 +69,6 @@ impl Hit {
     /// True if the span is known to be applied.
     pub fn is_confirmed(&self) -> bool {
         self.flags & UNCONFIRMED == 0
-    }
-
-    /// True if the text has no known lines.
-    pub fn is_snippet(&self) -> bool {
-        self.flags & SNIPPET != 0
     }
 
     /// The call, or the event itself where the tape names no call.

@@ -16,26 +16,30 @@
 //! ```
 
 mod add;
+mod align;
 mod anchors;
 mod answer;
+mod arguments;
+mod attribute;
+mod diff;
 mod error;
 mod explain;
 mod files;
 mod grep;
 mod history;
 mod hit;
+mod line_key;
 mod lineage;
-mod lines;
 mod maintain;
 mod names;
-mod new_lines;
 mod read_back;
+mod rebuild;
+mod replay;
 mod rows;
 mod runs;
 mod said;
-mod span;
+mod shell;
 mod sql;
-mod state;
 mod store;
 mod supersede;
 mod take_in;
@@ -48,7 +52,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 pub use add::Added;
-pub use answer::{Answer, CallInfo, Item, LineCounts, Mention, Quote, Tier};
+pub use answer::{Answer, CallInfo, Item, LineCounts, Mention, Quote, Tier, Why};
 pub use error::Error;
 pub use explain::{Made, Query, Words};
 pub use files::InRepo;
@@ -88,12 +92,12 @@ impl Index {
         self.read(|db| explain::explain(db, query))
     }
 
-    /// Who made each line of a text.
+    /// Who made each of the asked lines of a text, without words: one answer a line. [`Index::explain`] says the same with words.
     ///
     /// # Errors
     /// As SQLite gives them.
     pub fn attribute(&self, query: &Query<'_>) -> Result<Vec<Made>, Error> {
-        self.read(|db| Ok(explain::attribute(db, query)?.made))
+        self.read(|db| explain::made(db, query))
     }
 
     /// Everything that happened to the file of a question: edits, reads, moves and failed changes, the newest first. Of lines: the edits that
@@ -111,6 +115,15 @@ impl Index {
     /// As SQLite gives them.
     pub fn removed(&self, query: &Query<'_>) -> Result<Events, Error> {
         self.read(|db| history::removed(db, query))
+    }
+
+    /// Edits that left something like the asked lines, the most alike first; with `all` from a share of 0.30 of the fingerprints on, else
+    /// 0.50. It proves nothing about who made a line.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn like(&self, query: &Query<'_>, all: bool) -> Result<Events, Error> {
+        self.read(|db| history::like(db, query, all))
     }
 
     /// What one prompt changed, over sub-agents, in the order of time: `seq` is the prompt on the tape, or any call of its turn.
@@ -163,6 +176,24 @@ impl Index {
             let paths: Vec<String> = db.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             Ok(paths.into_iter().map(PathBuf::from).filter(|path| path.is_file()).collect())
         })
+    }
+
+    /// The tape with this name: the name of its file without the ending, as [`CallInfo::name`] has it before the `#`. `None` if there is
+    /// none, or several.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn tape_named(&self, id: &str) -> Result<Option<PathBuf>, Error> {
+        let is_named = |path: &PathBuf| {
+            let file = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .unwrap_or_default();
+            file.strip_prefix(id)
+                .is_some_and(|rest| rest.starts_with(".tape.jsonl"))
+        };
+        let mut named: Vec<PathBuf> = self.tapes()?.into_iter().filter(is_named).collect();
+        Ok(if named.len() == 1 { named.pop() } else { None })
     }
 
     /// True if nothing was written to a directory of tapes since it was taken in, as its list says.

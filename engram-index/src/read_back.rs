@@ -2,7 +2,9 @@
 
 use rusqlite::{Connection, Row};
 
-use crate::rows::{CallRow, FileRef, PromptRow, SpanRow, TapeRow, TapeRows, UsageRow, What};
+use crate::rows::{
+    CallRow, FileRef, Kind, PromptRow, SpanRow, StepRow, TapeRow, TapeRows, UsageRow, What,
+};
 use crate::runs::{self, Of};
 
 /// Rows as they are stored. Spans have no fingerprints, and what was said is left out.
@@ -20,6 +22,7 @@ pub fn rows(db: &Connection, tape: i64) -> rusqlite::Result<Stored> {
         prompts: prompts(db, tape)?,
         calls: calls(db, tape)?,
         spans,
+        steps: steps(db, tape)?,
         usage: usage(db, tape)?,
         said: Vec::new(),
     };
@@ -160,6 +163,35 @@ fn spans(db: &Connection, tape: i64) -> rusqlite::Result<Vec<(i64, SpanRow)>> {
         ))
     };
     db.prepare_cached(sql)?.query_map([tape], span)?.collect()
+}
+
+fn steps(db: &Connection, tape: i64) -> rusqlite::Result<Vec<StepRow>> {
+    let sql = "SELECT seq, nth, call, ifnull(r.url, ''), ifnull(r.root, ''), file.path, ifnull(orepo.url, ''), ifnull(orepo.root, ''),
+        o.path, kind, flags, t, data FROM step JOIN file ON file.id = file LEFT JOIN repo r ON r.id = file.repo
+        LEFT JOIN file o ON o.id = other LEFT JOIN repo orepo ON orepo.id = o.repo WHERE tape = ?1 ORDER BY seq, nth";
+    let step = |row: &Row<'_>| {
+        let other: Option<String> = row.get(8)?;
+        let (url, root) = (row.get(6)?, row.get(7)?);
+        let flags: i64 = row.get(10)?;
+        Ok(StepRow {
+            seq: row.get(0)?,
+            nth: row.get(1)?,
+            call: row.get(2)?,
+            file: FileRef {
+                url: row.get(3)?,
+                root: row.get(4)?,
+                path: row.get(5)?,
+            },
+            other: other.map(|path| FileRef { url, root, path }),
+            kind: Kind::of_number(row.get(9)?),
+            whole: flags & 1 != 0,
+            has_before: flags & 2 != 0,
+            after_command: flags & 4 != 0,
+            t: row.get(11)?,
+            data: row.get(12)?,
+        })
+    };
+    db.prepare_cached(sql)?.query_map([tape], step)?.collect()
 }
 
 fn usage(db: &Connection, tape: i64) -> rusqlite::Result<Vec<UsageRow>> {

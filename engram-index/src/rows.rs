@@ -23,6 +23,8 @@ pub struct TapeRows {
     pub calls: Vec<CallRow>,
     /// Reads, changes, links and failed changes.
     pub spans: Vec<SpanRow>,
+    /// What each read and edit left of its file, in the order of the tape.
+    pub steps: Vec<StepRow>,
     /// Tokens, by model.
     pub usage: Vec<UsageRow>,
     /// What was said, if that is asked for.
@@ -153,6 +155,16 @@ pub struct FileRef {
     pub path: String,
 }
 
+impl FileRef {
+    /// The path from the root of the file system, if it is known.
+    pub fn full(&self) -> String {
+        match self.root.as_str() {
+            "" => self.path.clone(),
+            root => format!("{root}/{}", self.path),
+        }
+    }
+}
+
 /// The text has no known lines.
 pub const SNIPPET: i64 = 1;
 /// The log shows the request, not the outcome.
@@ -182,6 +194,77 @@ pub struct SpanRow {
     pub before_anchors: Vec<u64>,
     /// Fingerprints of the text after.
     pub after_anchors: Vec<u64>,
+}
+
+/// What a step did to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A read showed this text.
+    Seen,
+    /// A call made this text of another one.
+    Changed,
+    /// A call made this text, and there was no file before.
+    Created,
+    /// A call made these lines of others, nobody knows where in the file.
+    Piece,
+    /// The file was another one before.
+    Moved,
+    /// The file is a copy of another one.
+    Copied,
+    /// The file was removed.
+    Deleted,
+    /// A call changed the file, and the tape has no text of it.
+    Lost,
+}
+
+impl Kind {
+    /// Every kind, in the order of the numbers in the store.
+    pub const ALL: [Kind; 8] = [
+        Kind::Seen,
+        Kind::Changed,
+        Kind::Created,
+        Kind::Piece,
+        Kind::Moved,
+        Kind::Copied,
+        Kind::Deleted,
+        Kind::Lost,
+    ];
+
+    pub(crate) fn of_number(number: i64) -> Kind {
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        Kind::ALL.get(at).copied().unwrap_or(Kind::Lost)
+    }
+}
+
+/// A step of a file from one text to the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepRow {
+    /// The event of the read or of the first span of the edit; of a command, its call.
+    pub seq: u64,
+    /// Several steps of one event, in their order.
+    pub nth: u64,
+    pub call: Option<u64>,
+    pub file: FileRef,
+    /// The file that this one was before, or is a copy of.
+    pub other: Option<FileRef>,
+    pub kind: Kind,
+    /// False if the text may have more lines at its end.
+    pub whole: bool,
+    /// True if the text before the edit is known, too.
+    pub has_before: bool,
+    /// True if a command of the tape ran since the last step of the file.
+    pub after_command: bool,
+    pub t: Option<i64>,
+    /// Lines, as differences: the text before (if known) from the last step of the file on the tape, and the text after from it. Of a
+    /// piece: the lines before from nothing, and those after from them.
+    pub data: Vec<u8>,
+}
+
+impl StepRow {
+    /// The flags as numbers of the store.
+    pub fn flags(&self) -> i64 {
+        i64::from(self.whole) | i64::from(self.has_before) << 1 | i64::from(self.after_command) << 2
+    }
 }
 
 /// The tokens of one model.

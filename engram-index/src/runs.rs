@@ -13,6 +13,8 @@ pub enum Of {
     Spans = 0,
     /// Prompts, answers and outputs: `at` is the number of the text.
     Texts = 1,
+    /// Lines that calls made, as [keys](crate::line_key): `at` is the number of the file.
+    Lines = 2,
 }
 
 /// A fingerprint, and where it is.

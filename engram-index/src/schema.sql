@@ -26,7 +26,13 @@ CREATE TABLE span (
     what INTEGER NOT NULL, b0 INTEGER, b1 INTEGER, a0 INTEGER, a1 INTEGER, bh BLOB, ah BLOB, fbh BLOB, fah BLOB, lines INTEGER,
     flags INTEGER NOT NULL, t INTEGER
 );
--- Fingerprints, as `runs.rs` says: of changes (`what` 0) and of what was said (1). A block has sorted entries from its first on.
+-- What a read or an edit left of its file: lines as differences, as `rows.rs` and `diff.rs` say. `flags`: 1 whole, 2 has the text before,
+-- 4 a command ran since the last step.
+CREATE TABLE step (
+    tape INTEGER NOT NULL, seq INTEGER NOT NULL, nth INTEGER NOT NULL, call INTEGER, file INTEGER NOT NULL, other INTEGER,
+    kind INTEGER NOT NULL, flags INTEGER NOT NULL, t INTEGER, data BLOB NOT NULL, PRIMARY KEY (tape, seq, nth)
+);
+-- Fingerprints, as `runs.rs` says: of changes (`what` 0), of what was said (1), and of lines (2). A block has sorted entries from its first on.
 CREATE TABLE run (id INTEGER PRIMARY KEY, what INTEGER NOT NULL, entries INTEGER NOT NULL);
 CREATE TABLE block (
     run INTEGER NOT NULL, h INTEGER NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (run, h, at)
@@ -51,6 +57,8 @@ CREATE INDEX span_ah ON span (ah) WHERE ah IS NOT NULL;
 CREATE INDEX span_fah ON span (fah) WHERE fah IS NOT NULL;
 CREATE INDEX span_bh ON span (bh) WHERE what = 4 AND bh IS NOT NULL;
 CREATE INDEX span_other ON span (other) WHERE other IS NOT NULL;
+CREATE INDEX step_file ON step (file);
+CREATE INDEX step_other ON step (other) WHERE other IS NOT NULL;
 CREATE INDEX usage_tape ON usage (tape);
 
 -- The contract for SQL. Names and columns of these views are stable; tables are not.

@@ -16,12 +16,18 @@ use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use crate::error::Error;
+use crate::rebuild::Rebuild;
 use crate::rows::{
-    CallRow, FileRef, PromptRow, SNIPPET, SaidRow, SpanRow, TapeRows, UNCONFIRMED, UsageRow, What,
-    digest,
+    CallRow, FileRef, Kind, PromptRow, SNIPPET, SaidRow, SpanRow, TapeRows, UNCONFIRMED, UsageRow,
+    What, digest,
 };
+use crate::shell::Effect;
 use crate::{names, said, tape_file};
 
+/// Kinds of calls whose output may show the lines of a file.
+const READING: [&str; 3] = ["read", "mcp", "other"];
+/// The first lines of a tape name its unknown lines.
+const NAMING_LINES: u64 = 4;
 /// Longest string among arguments that may be a path.
 const MAX_PATH_BYTES: usize = 4096;
 /// Most strings of one call that may be a path.
@@ -158,11 +164,17 @@ struct Builder {
     paths: HashMap<u64, Vec<String>>,
     /// Calls that failed.
     failed: Vec<u64>,
+    /// The texts of files.
+    rebuild: Rebuild,
 }
 
 impl Builder {
     fn line(&mut self, line: &str, offset: u64) {
         self.number += 1;
+        // Long enough to tell tapes apart, and the same for a session that grows.
+        if self.number <= NAMING_LINES {
+            self.rebuild.add_to_name(line);
+        }
         match EventRecord::parse(line) {
             Ok(record) => self.event(&record, offset),
             Err(error) => {
@@ -325,12 +337,19 @@ impl Builder {
         self.response = response;
         self.response_calls.push(self.rows.calls.len());
         self.calls.insert(at.seq, self.rows.calls.len());
-        if matches!(
-            call.kind,
-            ToolKind::Edit | ToolKind::Write | ToolKind::Delete | ToolKind::Move
-        ) && let Some(args) = call.args
-        {
-            self.paths.insert(at.seq, strings(args));
+        if let Some(args) = call.args.filter(|_| !at.replay) {
+            match call.kind {
+                ToolKind::Edit | ToolKind::Write | ToolKind::Delete | ToolKind::Move => {
+                    self.paths.insert(at.seq, strings(args));
+                    self.rebuild.call(at.seq, args);
+                }
+                ToolKind::Execute => {
+                    self.rebuild.call(at.seq, args);
+                    self.rebuild.command();
+                }
+                ToolKind::Read | ToolKind::Mcp | ToolKind::Other => self.rebuild.call(at.seq, args),
+                _ => {}
+            }
         }
         self.rows.calls.push(CallRow {
             seq: at.seq,
@@ -362,6 +381,21 @@ impl Builder {
             return;
         };
         (call.status, call.exit) = (result.status.map(|status| status as i64), result.exit);
+        if let Some(output) = result.stdout.filter(|_| !call.replay)
+            && READING.contains(&call.kind)
+        {
+            self.rebuild.result(seq, &output.decode_lossy());
+        }
+        let succeeded = call.kind == "execute"
+            && !call.replay
+            && matches!(result.status, None | Some(Status::Ok))
+            && result.exit.is_none_or(|exit| exit == 0);
+        if succeeded {
+            self.effects(seq, at);
+        }
+        let Some(call) = self.calls.get(&seq).map(|at| &self.rows.calls[*at]) else {
+            return;
+        };
         let has_paths = self.paths.contains_key(&seq);
         match result.status {
             Some(Status::Error | Status::Denied | Status::Cancelled)
@@ -373,11 +407,43 @@ impl Builder {
         }
     }
 
+    /// Files that a command changed, where its text says how.
+    fn effects(&mut self, call: u64, at: &At) {
+        let at = &At {
+            parent: Some(call),
+            agent: None,
+            ..*at
+        };
+        for effect in self.rebuild.effects(call, &self.cwd) {
+            let (path, other) = match &effect {
+                Effect::Written { path, .. }
+                | Effect::Appended { path, .. }
+                | Effect::Removed { path }
+                | Effect::Changed { path } => (path.clone(), None),
+                Effect::Moved { from, to } | Effect::Copied { from, to } => {
+                    (to.clone(), Some(self.file(from)))
+                }
+            };
+            let mut row = self.span(What::Update, Text::Plain(""), at);
+            (row.file, row.other) = (self.file(&path), other);
+            match &effect {
+                Effect::Written { text, .. } => self.rebuild.written(&row, text, false),
+                Effect::Appended { text, .. } => self.rebuild.written(&row, text, true),
+                Effect::Moved { .. } => self.rebuild.link(&row, Kind::Moved),
+                Effect::Copied { .. } => self.rebuild.link(&row, Kind::Copied),
+                Effect::Removed { .. } => self.rebuild.removed(&row),
+                Effect::Changed { .. } => self.rebuild.lost(&row),
+            }
+        }
+    }
+
     fn read(&mut self, read: &CodeRead<'_>, at: &At) {
         let mut span = self.span(What::Read, read.file, at);
         span.after = read.range.map(pair);
         span.ah = read.hash.as_ref().map(digest);
         span.lines = span.after.map(count);
+        self.rebuild
+            .read(&span, read.text.as_deref(), read.total_lines);
         self.rows.spans.push(span);
     }
 
@@ -404,6 +470,10 @@ impl Builder {
             span.before_anchors.clone_from(&edit.before_anchor_hashes);
             span.after_anchors.clone_from(&edit.after_anchor_hashes);
         }
+        if edit.confirmed {
+            let texts = [edit.before_text.as_deref(), edit.after_text.as_deref()];
+            self.rebuild.edit(&span, texts);
+        }
         self.rows.spans.push(span);
     }
 
@@ -411,6 +481,13 @@ impl Builder {
         let mut span = self.span(What::Link, link.to_file, at);
         span.other = Some(self.file(&link.from_file.decode_lossy()));
         (span.before, span.after) = (link.from_range.map(pair), link.to_range.map(pair));
+        if span.before.is_none() {
+            let kind = match link.note.map(owned).as_deref() {
+                Some("copy") => Kind::Copied,
+                _ => Kind::Moved,
+            };
+            self.rebuild.link(&span, kind);
+        }
         self.rows.spans.push(span);
     }
 
@@ -487,6 +564,7 @@ impl Builder {
             span.file = file;
             self.rows.spans.push(span);
         }
+        self.rows.steps = std::mem::take(&mut self.rebuild).finish();
         self.rows.usage = self.usage.into_values().collect();
         self.rows
     }

@@ -8,7 +8,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use crate::answer::{CallInfo, Quote};
-use crate::{names, tape_file};
+use crate::arguments::Arguments;
+use crate::line_key::{keys, lines};
+use crate::{diff, names, tape_file};
 
 /// Longest quotation of a prompt, of reasoning, and of arguments, in characters.
 const PROMPT_CHARS: usize = 1500;
@@ -147,10 +149,10 @@ impl Call {
         Ok(quotes)
     }
 
-    /// What the agent said between the prompt and the call: the last of it.
-    pub fn reasoning(&self, db: &Connection) -> rusqlite::Result<Vec<Quote>> {
+    /// What the agent said and thought between the prompt and the call: the last of it.
+    pub fn before(&self, db: &Connection) -> rusqlite::Result<Before> {
         let (Some(end), Some(path)) = (self.offset, &self.path) else {
-            return Ok(Vec::new());
+            return Ok(Before::default());
         };
         let sql = "SELECT offset FROM prompt WHERE tape = ?1 AND seq = ?2";
         let prompt: Option<u64> = db
@@ -159,16 +161,16 @@ impl Call {
             .optional()?;
         let begin = prompt.unwrap_or(0).max(end.saturating_sub(MAX_WINDOW));
         let Ok(text) = tape_file::open_at(path, begin) else {
-            return Ok(Vec::new());
+            return Ok(Before::default());
         };
         let mut window = Vec::new();
         if end < begin || text.take(end - begin).read_to_end(&mut window).is_err() {
-            return Ok(Vec::new());
+            return Ok(Before::default());
         }
         let window = String::from_utf8_lossy(&window);
-        let mut said = Vec::new();
+        let mut before = Before::default();
         for line in window.lines().rev() {
-            if said.len() == MAX_REASONING {
+            if before.said.len() + before.thought.len() == MAX_REASONING {
                 break;
             }
             if !line.contains("\"k\":\"msg.out\"") {
@@ -188,7 +190,11 @@ impl Call {
                 continue;
             }
             if let Some(text) = message.text.filter(|text| !text.is_empty()) {
-                said.push(quote(
+                let kept = match message.channel {
+                    Some(Channel::Reasoning) => &mut before.thought,
+                    _ => &mut before.said,
+                };
+                kept.push(quote(
                     path,
                     record.seq.get() as i64,
                     &text.decode_lossy(),
@@ -196,17 +202,19 @@ impl Call {
                 ));
             }
         }
-        said.reverse();
-        Ok(said)
+        before.said.reverse();
+        before.thought.reverse();
+        Ok(before)
     }
 
-    /// The arguments of the call, string by string.
+    /// What the call was asked to change, as a diff; else its arguments, string by string.
     pub fn change(&self) -> Option<Quote> {
         let path = self.path.as_ref()?;
         let args = self.args()?;
-        let mut text = String::new();
+        let mut text = difference(&Arguments::of(&args));
+        let has_difference = !text.is_empty();
         names::strings(&args, &mut |key, value| {
-            if text.len() < CHANGE_CHARS * 4 {
+            if !has_difference && text.len() < CHANGE_CHARS * 4 {
                 let sign = if value.contains('\n') { ":\n" } else { ": " };
                 text.push_str(&format!("{key}{sign}{}\n", value.trim_end_matches('\n')));
             }
@@ -226,6 +234,50 @@ impl Call {
         };
         serde_json::from_str(call.args?).ok()
     }
+}
+
+/// What was said and thought before a call.
+#[derive(Default)]
+pub struct Before {
+    pub said: Vec<Quote>,
+    pub thought: Vec<Quote>,
+}
+
+/// The change that arguments ask for: lines behind `-`, `+` or a space.
+fn difference(arguments: &Arguments) -> String {
+    let mut text = String::new();
+    let mut add = |sign: char, line: &str| {
+        if text.len() < CHANGE_CHARS * 4 {
+            text.push_str(&format!("{sign}{line}\n"));
+        }
+    };
+    for (sign, line) in arguments
+        .patches
+        .iter()
+        .flat_map(|patch| patch.hunks.iter().flatten())
+    {
+        add(*sign, line);
+    }
+    for strings in &arguments.replaced {
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            (lines(&strings.old).collect(), lines(&strings.new).collect());
+        let mut at = 0;
+        for hunk in diff::hunks(&keys(&strings.old), &keys(&strings.new)) {
+            old[at..hunk.old.start]
+                .iter()
+                .for_each(|line| add(' ', line));
+            old[hunk.old.clone()].iter().for_each(|line| add('-', line));
+            new[hunk.new].iter().for_each(|line| add('+', line));
+            at = hunk.old.end;
+        }
+        old[at..].iter().for_each(|line| add(' ', line));
+    }
+    arguments
+        .content
+        .iter()
+        .flat_map(|content| lines(content))
+        .for_each(|line| add('+', line));
+    text
 }
 
 /// The event at a byte of a tape; `None` if the tape is not as it was.

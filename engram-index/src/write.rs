@@ -4,9 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{OptionalExtension, params};
 
+use crate::diff;
 use crate::error::Error;
+use crate::line_key::letters;
 use crate::read_back::{self, Stored};
-use crate::rows::{CallRow, Digest, PromptRow, SaidRow, SpanRow, TapeRow, TapeRows};
+use crate::rows::{CallRow, Digest, Kind, PromptRow, SaidRow, SpanRow, StepRow, TapeRow, TapeRows};
 use crate::runs::{self, Entry, Of};
 use crate::store::Writer;
 use crate::supersede::{Relation, relation};
@@ -168,6 +170,9 @@ impl Writer {
         for span in &rows.spans {
             self.insert_span(tape, span, anchors)?;
         }
+        for step in &rows.steps {
+            self.insert_step(tape, step, anchors)?;
+        }
         rows.said
             .iter()
             .try_for_each(|said| self.insert_said(tape, said, anchors))?;
@@ -295,6 +300,66 @@ impl Writer {
         Ok(())
     }
 
+    fn insert_step(
+        &mut self,
+        tape: i64,
+        row: &StepRow,
+        anchors: &mut Anchors,
+    ) -> rusqlite::Result<()> {
+        let file = self.file(&row.file)?;
+        let other = row
+            .other
+            .as_ref()
+            .map(|other| self.file(other))
+            .transpose()?;
+        let sql = "INSERT INTO step (tape, seq, nth, call, file, other, kind, flags, t, data)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        self.db.prepare_cached(sql)?.execute(params![
+            tape,
+            row.seq,
+            row.nth,
+            row.call,
+            file,
+            other,
+            row.kind as i64,
+            row.flags(),
+            row.t,
+            row.data
+        ])?;
+        if matches!(row.kind, Kind::Changed | Kind::Created | Kind::Piece) {
+            let has_two = row.has_before || row.kind == Kind::Piece;
+            let made = diff::come(&row.data, usize::from(has_two));
+            let telling = made.into_iter().filter(|key| letters(*key) >= MIN_LETTERS);
+            anchors.lines.extend(telling.map(|key| (key, file)));
+        }
+        Ok(())
+    }
+
+    /// Steps that are the same are not written again.
+    fn change_steps(
+        &mut self,
+        tape: i64,
+        old: &[StepRow],
+        new: &[StepRow],
+        anchors: &mut Anchors,
+    ) -> rusqlite::Result<()> {
+        let kept: HashMap<(u64, u64), &StepRow> =
+            new.iter().map(|row| ((row.seq, row.nth), row)).collect();
+        let mut same = HashSet::new();
+        for row in old {
+            if kept.get(&(row.seq, row.nth)) == Some(&row) {
+                same.insert((row.seq, row.nth));
+            } else {
+                self.db
+                    .prepare_cached("DELETE FROM step WHERE tape = ?1 AND seq = ?2 AND nth = ?3")?
+                    .execute(params![tape, row.seq, row.nth])?;
+            }
+        }
+        new.iter()
+            .filter(|row| !same.contains(&(row.seq, row.nth)))
+            .try_for_each(|row| self.insert_step(tape, row, anchors))
+    }
+
     /// The rows of a tape become those of a newer one of the same session. Rows that are the same are not written again.
     fn replace(
         &mut self,
@@ -349,6 +414,7 @@ impl Writer {
         self.change_prompts(id, &stored.rows.prompts, &rows.prompts)?;
         self.change_calls(id, &stored.rows.calls, &rows.calls)?;
         self.change_spans(id, stored, &rows.spans, anchors)?;
+        self.change_steps(id, &stored.rows.steps, &rows.steps, anchors)?;
         self.change_said(id, &rows.said, anchors)?;
         if stored.rows.usage != rows.usage {
             self.db.execute("DELETE FROM usage WHERE tape = ?1", [id])?;
@@ -436,7 +502,7 @@ impl Writer {
 
     /// Deletes everything that a tape says, and leaves its row.
     pub(crate) fn delete_rows(&mut self, tape: i64) -> rusqlite::Result<()> {
-        for table in ["prompt", "call", "span", "usage", "speech"] {
+        for table in ["prompt", "call", "span", "step", "usage", "speech"] {
             self.db
                 .execute(&format!("DELETE FROM {table} WHERE tape = ?1"), [tape])?;
         }
@@ -467,7 +533,11 @@ impl Nth {
 pub(crate) struct Anchors {
     of_spans: Vec<Entry>,
     said: Vec<Entry>,
+    lines: Vec<Entry>,
 }
+
+/// A line with fewer letters finds no file.
+const MIN_LETTERS: usize = 3;
 
 /// A span, and the side of it that fingerprints are of.
 pub(crate) const AFTER: i64 = 1;
@@ -485,11 +555,16 @@ impl Anchors {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.of_spans.len() + self.said.len()
+        self.of_spans.len() + self.said.len() + self.lines.len()
     }
 
     pub(crate) fn write(&mut self, writer: &Writer) -> Result<(), Error> {
-        let written = [(Of::Spans, &mut self.of_spans), (Of::Texts, &mut self.said)]
+        let kinds = [
+            (Of::Spans, &mut self.of_spans),
+            (Of::Texts, &mut self.said),
+            (Of::Lines, &mut self.lines),
+        ];
+        let written = kinds
             .into_iter()
             .try_for_each(|(of, entries)| runs::write(&writer.db, of, std::mem::take(entries)));
         written.map_err(|error| writer.failed(error))

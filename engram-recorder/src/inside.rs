@@ -247,7 +247,10 @@ impl Session<'_> {
         let name = subcommand.unwrap_or("all");
         let out = self.plan.places.work.join(format!("help-{name}.txt"));
         let err = self.plan.places.work.join(format!("help-{name}.err"));
-        self.command(&argv, &out, &err, HELP_SECONDS)?;
+        if self.command(&argv, &out, &err, HELP_SECONDS)? == End::Timeout {
+            let what = format!("--help: it took longer than {HELP_SECONDS} s");
+            return Err(RecorderError::new(Fault::Misconfigured, what));
+        }
         Ok(read(&out)? + &read(&err)?)
     }
 

@@ -31,12 +31,17 @@ fn run(log: &str, policy: Policy) -> Result<String, AdapterError> {
 
 /// The line and pointer of the unknown member that the strict policy finds. The log without the change converts.
 fn place(lines: &[&str], from: &str, to: &str) -> (Option<u64>, String) {
+    refused(ErrorCode::UnknownMember, lines, from, to)
+}
+
+/// The same of an error with this code.
+fn refused(code: ErrorCode, lines: &[&str], from: &str, to: &str) -> (Option<u64>, String) {
     let log = lines.join("\n") + "\n";
     run(&log, Policy::Strict).expect("the log converts");
     let changed = log.replacen(from, to, 1);
     assert_ne!(log, changed, "{from}");
-    let error = run(&changed, Policy::Strict).expect_err("the member is unknown");
-    assert_eq!(error.code, ErrorCode::UnknownMember, "{error}");
+    let error = run(&changed, Policy::Strict).expect_err("the log is refused");
+    assert_eq!(error.code, code, "{error}");
     (error.line, error.pointer.expect("a pointer"))
 }
 
@@ -120,7 +125,12 @@ fn a_patch_status_that_is_not_known_is_refused() {
         &json!({"type": "item_completed", "item": item}),
     );
     assert_eq!(
-        place(&[HEADER, &completed], "\"completed\"", "\"applied\""),
+        refused(
+            ErrorCode::MalformedRecord,
+            &[HEADER, &completed],
+            "\"completed\"",
+            "\"applied\""
+        ),
         at(2, "/payload/item/status")
     );
     let ended = line(
@@ -128,7 +138,12 @@ fn a_patch_status_that_is_not_known_is_refused() {
         &json!({"type": "patch_apply_end", "call_id": "c1", "success": false, "changes": {}, "status": "declined"}),
     );
     assert_eq!(
-        place(&[HEADER, &ended], "\"declined\"", "\"rejected\""),
+        refused(
+            ErrorCode::MalformedRecord,
+            &[HEADER, &ended],
+            "\"declined\"",
+            "\"rejected\""
+        ),
         at(2, "/payload/status")
     );
 }

@@ -6,9 +6,9 @@ use engram_core::head::Head;
 use engram_core::steps::Conversion;
 
 use crate::home_directory::{Base, HomeDirectory};
+use crate::prompt_history::PromptHistory;
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
-use crate::sessions::PromptHistory;
 
 mod blocks;
 #[cfg(test)]

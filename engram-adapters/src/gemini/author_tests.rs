@@ -146,3 +146,105 @@ fn the_task_of_a_sub_agent_is_apart_from_instructions_and_template() {
         assert!(tape(line, of_main).iter().all(|(by, ..)| by == "person"));
     }
 }
+
+/// Author and text of each message, and name and text of each context.
+fn said(lines: &[&str]) -> Vec<(String, String)> {
+    let events = events(lines);
+    let of = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
+    let told = events
+        .iter()
+        .filter(|event| event["k"] == "msg.in" || event["label"] == "context");
+    told.map(|event| (of(event, "by") + &of(event, "name"), of(event, "text")))
+        .collect()
+}
+
+fn owned(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(by, text): &(&str, &str)| ((*by).to_owned(), (*text).to_owned());
+    expected.iter().map(owned).collect()
+}
+
+#[test]
+fn contents_of_files_are_apart_from_the_prompt_that_names_them() {
+    let part = |text: &str| format!(r#"{{"text":"{text}"}}"#);
+    let message = |parts: &[String]| {
+        format!(
+            r#"{{"id":"a",{TIME},"type":"user","content":[{}]}}"#,
+            parts.join(",")
+        )
+    };
+    // Over ACP no line ends the contents.
+    let parts = [
+        part("see @a.py"),
+        part(r"\n--- Content from referenced files ---"),
+        part(r"\nContent from @a.py:\n"),
+        part("def one(): ..."),
+    ];
+    let expected = [
+        ("person", "see @a.py"),
+        (
+            "referenced_files",
+            "\n--- Content from referenced files ---",
+        ),
+        ("referenced_files", "\nContent from @a.py:\n"),
+        ("referenced_files", "def one(): ..."),
+    ];
+    assert_eq!(said(&[&message(&parts)]), owned(&expected));
+    // At a terminal one does, and words may follow.
+    let ended = [
+        parts.as_slice(),
+        &[part(r"\n--- End of content ---"), part("and this")],
+    ];
+    let last = said(&[&message(&ended.concat())]).pop();
+    assert_eq!(last, owned(&[("person", "and this")]).pop());
+    // Up to 0.27.4 a prompt is one text.
+    let one = r"see @a.py\n--- Content from referenced files ---\nContent from @a.py:\nx = 1\n--- End of content ---";
+    let files =
+        "--- Content from referenced files ---\nContent from @a.py:\nx = 1\n--- End of content ---";
+    let line = format!(r#"{{"id":"a",{TIME},"type":"user","content":"{one}"}}"#);
+    let expected = [("person", "see @a.py"), ("referenced_files", files)];
+    assert_eq!(said(&[&line]), owned(&expected));
+}
+
+#[test]
+fn a_hint_is_apart_from_the_frame_that_the_harness_puts_around_it() {
+    let hint = user(
+        "a",
+        r"User steering update:\n<user_input>\nonly b.py\n</user_input>\nInternal instruction: Re-evaluate the plan.",
+    );
+    let expected = [
+        ("steering", "User steering update:\n<user_input>\n"),
+        ("person", "only b.py"),
+        (
+            "steering",
+            "\n</user_input>\nInternal instruction: Re-evaluate the plan.",
+        ),
+    ];
+    assert_eq!(said(&[&hint]), owned(&expected));
+    let ended = user(
+        "b",
+        r"Background execution update:\n<background_output>\ndone\n</background_output>\n\nA previously backgrounded execution has completed.",
+    );
+    assert_eq!(said(&[&ended])[0].0, "harness");
+}
+
+#[test]
+fn the_files_of_a_prompt_are_its_attachments() {
+    let file = r#"{"inlineData":{"data":"aGk=","mimeType":"image/png"}}"#;
+    let prompt = |parts: &str| format!(r#"{{"id":"a",{TIME},"type":"user","content":[{parts}]}}"#);
+    for (parts, texts) in [
+        (
+            format!(r#"{file},{{"text":"look"}},{file}"#),
+            vec![json!("look")],
+        ),
+        (format!("{file},{file}"), vec![Value::Null]),
+    ] {
+        let events = events(&[&prompt(&parts)]);
+        let prompts: Vec<_> = events
+            .iter()
+            .filter(|event| event["k"] == "msg.in")
+            .collect();
+        let found: Vec<Value> = prompts.iter().map(|event| event["text"].clone()).collect();
+        assert_eq!(found, texts);
+        assert_eq!(prompts[0]["attachments"].as_array().map(Vec::len), Some(2));
+    }
+}

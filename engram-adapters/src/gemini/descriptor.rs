@@ -92,7 +92,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "gemini",
-    adapter_version: "0.8.0",
+    adapter_version: "0.9.0",
     harness_family: "gemini",
     matrix: MATRIX,
     schema_detection_strategy: "No log has a version. The schema follows from the structure: one record a line or one document, a known header, \
@@ -105,7 +105,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     omission_rules: RULES,
 };
 
-/// Every built-in tool in logs of 0.4.1 to 0.61.0.
+/// Every built-in tool in logs of 0.4.1 to 0.61.0, and those that 0.61.0 has beside them.
 pub(super) static TOOLS: ToolTable = ToolTable {
     names: &[
         ("read_file", ToolKind::Read),
@@ -135,6 +135,13 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("complete_task", ToolKind::Delegate),
         ("list_mcp_resources", ToolKind::Mcp),
         ("read_mcp_resource", ToolKind::Mcp),
+        ("get_internal_docs", ToolKind::Read),
+        ("tracker_create_task", ToolKind::Plan),
+        ("tracker_update_task", ToolKind::Plan),
+        ("tracker_get_task", ToolKind::Plan),
+        ("tracker_list_tasks", ToolKind::Plan),
+        ("tracker_add_dependency", ToolKind::Plan),
+        ("tracker_visualize", ToolKind::Plan),
         // The MCP server of the fixtures. Versions before 0.31.0 log the tool without a prefix.
         ("echo", ToolKind::Mcp),
     ],

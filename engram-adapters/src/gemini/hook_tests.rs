@@ -46,3 +46,31 @@ fn only_a_hook_behind_the_call_hides_the_file_after_it() {
         (false, false)
     );
 }
+
+#[test]
+fn the_tail_call_of_a_hook_edits_in_place_of_another_tool() {
+    let edits = |new: bool, output: &str| {
+        let change = format!(
+            r#"{{"filePath":"/a","originalContent":"x\n","newContent":"x\ny\n","isNewFile":{new}}}"#
+        );
+        let result = format!(
+            r#"[{{"functionResponse":{{"id":"c","name":"run_shell_command","response":{{"output":"{output}"}}}}}}]"#
+        );
+        let call = format!(
+            r#"{{"id":"c","name":"run_shell_command","args":{{"command":"ls"}},"result":{result},"status":"success","resultDisplay":{change}}}"#
+        );
+        let turn =
+            format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","toolCalls":[{call}]}}"#);
+        let tape = convert_str(&Gemini, &format!("{HEADER}\n{turn}\n"), &Options::default())
+            .expect("the line converts");
+        let edit = tape
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("a tape is JSON"))
+            .find(|event| event["k"] == "code.edit")
+            .expect("an edit");
+        [&edit["op"], &edit["file"]].map(|value| value.as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(edits(true, "Successfully created"), ["create", "/a"]);
+    assert_eq!(edits(false, "Successfully overwrote"), ["overwrite", "/a"]);
+    assert_eq!(edits(false, "Successfully modified"), ["update", "/a"]);
+}

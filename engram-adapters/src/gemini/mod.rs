@@ -52,6 +52,7 @@ mod schema;
 mod source;
 #[cfg(test)]
 mod tests;
+mod wrappers;
 
 from_tables!("gemini");
 
@@ -84,6 +85,7 @@ const fn registration() -> Registration {
         .with_homes(HOMES)
         .with_session_files(SESSION_FILES)
         .with_project_files(PROJECT_FILES)
+        .with_forms(source::session_forms::FORMS)
         .with_side_info(source::side_info::side_info);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);

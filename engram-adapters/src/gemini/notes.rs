@@ -41,6 +41,8 @@ pub enum Note {
     Text { key: u64 },
     /// A text in the user's place.
     UserText { key: u64 },
+    /// A file of a prompt.
+    File { key: u64 },
     /// A call with an id. Calls with other arguments are other calls.
     Call { id: u64, args: u64, list: CallList },
     /// A call without an id, which is counted like a text.
@@ -362,7 +364,7 @@ impl Notes {
             self.user_text(text);
         } else if let Some(file) = part.file() {
             if !has_responses {
-                self.list.push(Note::Text {
+                self.list.push(Note::File {
                     key: hash64(("file", file.raw())),
                 });
             }

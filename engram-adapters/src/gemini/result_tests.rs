@@ -236,3 +236,31 @@ fn a_masked_output_has_no_read_lines_and_the_displayed_result_is_emitted() {
         assert_eq!(displayed, ["one\ntwo\nthree"]);
     }
 }
+
+#[test]
+fn an_error_says_who_did_not_allow_a_call() {
+    let status = |error: &str| {
+        let events = events(&[&format!(
+            r#"{{"id":"r",{TIME},"type":"user","content":[{{"functionResponse":{{"id":"c","name":"t","response":{{"error":"{error}"}}}}}}]}}"#
+        )]);
+        let result = events.iter().find(|event| event["k"] == "tool.result");
+        result.expect("a result")["status"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    for denied in [
+        r#"Tool \"replace\" was canceled by the user."#,
+        "Tool execution denied by policy. No network.",
+        r#"Tool execution for \"Shell\" denied by policy."#,
+        "Tool execution blocked: no rm",
+    ] {
+        assert_eq!(status(denied).as_deref(), Some("denied"), "{denied}");
+    }
+    for failed in [
+        "Tool result blocked: hidden",
+        "it was canceled by the user.",
+        "rm: denied by policy.",
+    ] {
+        assert_eq!(status(failed).as_deref(), Some("error"), "{failed}");
+    }
+}

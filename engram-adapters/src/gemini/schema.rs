@@ -6,7 +6,7 @@ use engram_core::text::{Text, push_text};
 
 use super::format::StreamKind;
 use super::readers::{
-    Call, FunctionResponse, Line, Part, Response, SavedTurn, StreamLine, Thought,
+    Call, FileChange, FunctionResponse, Line, Part, Response, SavedTurn, StreamLine, Thought,
 };
 use crate::shared::value::{Field, Value, one_or_many, raw_str, text};
 
@@ -205,6 +205,14 @@ impl<'a> Call<'a> {
     /// True for the tools that edit files.
     pub fn is_edit(&self) -> bool {
         matches!(raw_str(self.name()), "replace" | "write_file")
+    }
+
+    /// The file before and after, as the call of an edit reports it. A tool that a hook ran behind another one (a tail call) may have edited a
+    /// file: then the report is that of an edit, and name and arguments are those of the first one.
+    pub fn change(&self) -> Option<FileChange<'a>> {
+        let display = self.display().filter(|display| display.is_object())?;
+        let change = FileChange::lenient(display);
+        Some(change).filter(|change| self.is_edit() || change.file_path().is_some())
     }
 
     /// The output of the first response.

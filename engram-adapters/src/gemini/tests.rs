@@ -82,6 +82,41 @@ fn a_rewind_names_the_last_event_that_holds() {
 }
 
 #[test]
+fn a_rewind_may_name_the_response_of_a_call() {
+    let response =
+        r#"{"functionResponse":{"id":"c","name":"read_file","response":{"output":"x"}}}"#;
+    let call = format!(
+        r#"{{"id":"c","name":"read_file","args":{{}},"result":[{response}],"status":"success",{TIME}}}"#
+    );
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","toolCalls":[{call}]}}"#);
+    let answer = format!(r#"{{"id":"r",{TIME},"type":"user","content":[{response}]}}"#);
+    let again = format!(
+        r#"{{"$set":{{"messages":[{}]}}}}"#,
+        answer.replace(r#""r""#, r#""h""#)
+    );
+    let rewind = |to: &str| format!(r#"{{"$rewindTo":"{to}",{TIME}}}"#);
+    let events = events(&[
+        &user("a", "one"),
+        &turn,
+        &answer,
+        &user("b", "two"),
+        &rewind("r"),
+        &again,
+        &rewind("h"),
+    ]);
+    let seq = |kind: &str| {
+        let event = events.iter().find(|event| event["k"] == kind);
+        event.expect("the event").get("seq").cloned()
+    };
+    let rewound: Vec<_> = events
+        .iter()
+        .filter(|event| event["label"] == "rewind")
+        .map(|event| event.get("to").cloned())
+        .collect();
+    assert_eq!(rewound, [seq("tool.result"), seq("tool.call")]);
+}
+
+#[test]
 fn a_sum_with_a_count_that_is_none_is_left_out() {
     let turn = |cached: &str, thoughts: &str| {
         let tokens = format!(
@@ -504,4 +539,32 @@ fn printed_pieces_are_one_answer_and_the_sum_of_a_run_is_its_usage() {
         tape.contains(r#""text":"the \"answer\"""#),
         "the answer of a run that was stopped"
     );
+}
+
+#[test]
+fn a_scratchpad_is_a_notice_and_hides_no_other_change() {
+    let change = r#"{"$set":{"memoryScratchpad":{"version":1,"workflowSummary":"replace | paths a.py","toolSequence":["replace"],"touchedPaths":["a.py"],"validationStatus":"passed"},"directories":["/p"],"lastUpdated":"2026-11-21T09:58:16.010Z"}}"#;
+    let events = events(&[change]);
+    let cwd: Vec<_> = events.iter().filter(|event| event["cwd"] == "/p").collect();
+    let notices: Vec<_> = events
+        .iter()
+        .filter(|event| event["name"] == "memory_scratchpad")
+        .collect();
+    assert_eq!(
+        (cwd.len(), texts(&events)),
+        (1, vec!["replace | paths a.py"])
+    );
+    assert_eq!(notices.len(), 1);
+}
+
+#[test]
+fn the_tracker_shows_its_tasks_as_a_plan() {
+    let display = r#"{"todos":[{"description":"bug: x (1)","status":"pending"}]}"#;
+    let result = r#"[{"functionResponse":{"id":"c","name":"tracker_create_task","response":{"output":"Created task 1: x"}}}]"#;
+    let turn = format!(
+        r#"{{"id":"m",{TIME},"type":"gemini","content":"","toolCalls":[{{"id":"c","name":"tracker_create_task","args":{{}},"result":{result},"status":"success","resultDisplay":{display}}}]}}"#
+    );
+    let events = events(&[&turn]);
+    let call = events.iter().find(|event| event["k"] == "tool.call");
+    assert_eq!(call.expect("a call")["kind"], "plan");
 }

@@ -26,6 +26,7 @@ mod swept;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod wrappers;
 
 from_tables!("opencode");
 

@@ -14,12 +14,18 @@ use super::record_facts::{RecordId, set_facts};
 use super::results::call::Call;
 use super::results::step_call::StepOutput;
 use crate::shared::document::required_array;
-use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
 
 /// What the plan must know of a record. Ids and facts are hashes; an id is 0 if the record has none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Note {
     pub role: Role,
+    /// Its number.
+    pub number: u32,
+    /// What it adds to a prompt.
+    pub prompt: PromptPart,
+    /// The message whose request ends with it; 0 if none does.
+    pub ends_request: u64,
     /// The number of the record of its message: its own, or of the one that the part belongs to.
     pub message: u32,
     /// Something stands after the parts of the message.
@@ -31,6 +37,42 @@ pub struct Note {
     pub count: u8,
     /// Its type.
     pub record: &'static str,
+}
+
+/// What a part adds to the prompt of its message. What the harness added itself (`synthetic`) is none of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PromptPart {
+    /// Nothing.
+    #[default]
+    None,
+    /// Words, by their key.
+    Words {
+        key: u64,
+        /// The model does not get them.
+        is_ignored: bool,
+    },
+    /// A file.
+    File,
+    /// The harness makes a summary because the prompt before was too long for the model, and then writes that prompt again.
+    Overflow,
+}
+
+impl PromptPart {
+    fn of(part: &Part<'_>, speaker: Speaker) -> Self {
+        let is_users = speaker == Speaker::User && !is_true(part.synthetic());
+        match PartKind::named(raw_str(part.kind())).filter(|_| is_users) {
+            Some(PartKind::Text) => match non_empty_text(part.text()) {
+                Some(text) => PromptPart::Words {
+                    key: hash64(text.raw()),
+                    is_ignored: is_true(part.ignored()),
+                },
+                None => PromptPart::None,
+            },
+            Some(PartKind::File) => PromptPart::File,
+            Some(PartKind::Compaction) if is_true(part.overflow()) => PromptPart::Overflow,
+            _ => PromptPart::None,
+        }
+    }
 }
 
 /// What a record is to the others.
@@ -210,9 +252,15 @@ impl Notes {
                     Some(_) => RecordId::Part(view.id()),
                     None => RecordId::PartOf(key, nth as usize),
                 };
+                let ends_request = match record == PartKind::StepFinish.name() {
+                    true => key,
+                    false => 0,
+                };
                 Note {
                     role: Role::Part,
                     message,
+                    prompt: PromptPart::of(&view, speaker),
+                    ends_request,
                     ..noted(record, id, value)
                 }
             }
@@ -241,7 +289,7 @@ impl Notes {
             Place::Broken => return Err(Fault::malformed("", "a message with parts", value.raw())),
             Place::Line => line(value, check)?,
         };
-        self.list.push(note);
+        self.list.push(Note { number, ..note });
         Ok(())
     }
 
@@ -515,8 +563,13 @@ fn line(value: Value<'_>, check: &mut Check<'_>) -> Result<Note, Fault> {
             hash64((id, line.session_id().map(Value::raw))).max(1)
         }
     };
+    let of_message = line
+        .part()
+        .filter(|_| record == LineKind::StepFinish)
+        .map_or(0, |part| key_of(part.member("messageID")));
     Ok(Note {
         id: of_session(note.id),
+        ends_request: of_message,
         ..note
     })
 }

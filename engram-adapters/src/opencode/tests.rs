@@ -15,6 +15,7 @@ use crate::sessions::open_store;
 
 mod growth;
 mod members;
+mod prompts;
 mod repeats;
 mod steps;
 mod stores;

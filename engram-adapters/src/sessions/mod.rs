@@ -21,12 +21,13 @@ use std::path::Path;
 
 use engram_core::error::{AdapterError, ErrorCode};
 
+pub use crate::prompt_history::{LostSession, PromptHistory};
 pub use events::Events;
 pub use find::{FoundSessions, SessionFinder};
 pub use form_facts::{FormFacts, FormSink};
 pub use forms::{FormIdentity, OtherForm};
 pub use location::SessionLocation;
-pub use lost::{LostSession, PromptHistory, lost_sessions};
+pub use lost::lost_sessions;
 pub use options::SessionOptions;
 pub use source::SessionSource;
 pub use stamp::Stamp;

@@ -14,6 +14,16 @@ pub struct Place {
     pub index: Option<PathBuf>,
 }
 
+/// Where the index is, and how new it must be.
+#[derive(Debug, Clone, Args)]
+pub struct Source {
+    #[command(flatten)]
+    pub place: Place,
+    /// Answer from what the index has, without looking for new sessions first, and say how old it is
+    #[arg(long)]
+    pub no_ingest: bool,
+}
+
 /// How much is shown.
 #[derive(Debug, Clone, Args)]
 pub struct Bounds {
@@ -97,20 +107,20 @@ pub struct Explain {
     /// Print which sessions went into a commit, and what of it no session explains
     #[arg(long, value_name = "REV", conflicts_with = "file")]
     pub commit: Option<String>,
-    /// Print what one prompt changed, over sub-agents: the `TAPE#SEQ` of the prompt, or of any call of its turn
-    #[arg(long, value_name = "TAPE#SEQ", conflicts_with_all = ["file", "text", "commit"])]
+    /// Print what one prompt changed, over sub-agents: the `ID#SEQ` of the prompt, or of any call of its turn
+    #[arg(long, value_name = "ID#SEQ", conflicts_with_all = ["file", "text", "commit"])]
     pub prompt: Option<String>,
     /// Ask about the file as it was in this commit
     #[arg(long, value_name = "REV", conflicts_with_all = ["text", "commit"])]
     pub rev: Option<String>,
-    /// Find lines that were moved here from other files
-    #[arg(long)]
-    pub moved: bool,
-    /// Show weak likeness too: 0.30 of the fingerprints instead of 0.50
-    #[arg(long)]
+    /// Print edits that left something like the lines, with the share of their fingerprints. It proves nothing
+    #[arg(long, conflicts_with_all = ["history", "removed", "commit"])]
+    pub like: bool,
+    /// With `--like`, show weak likeness too: 0.30 of the fingerprints instead of 0.50
+    #[arg(long, requires = "like")]
     pub all: bool,
     #[command(flatten)]
-    pub place: Place,
+    pub source: Source,
     #[command(flatten)]
     pub bounds: Bounds,
 }
@@ -133,11 +143,14 @@ pub struct Blame {
     /// Leave out so many lines or runs: the `next` of the answer before
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip: usize,
+    /// Print without a pager
+    #[arg(long)]
+    pub no_pager: bool,
     /// At most so many bytes: a number, or a size such as `32KiB` [default: 32KiB with `--json`]
     #[arg(long, value_name = "SIZE", value_parser = size::bytes)]
     pub max_bytes: Option<u64>,
     #[command(flatten)]
-    pub place: Place,
+    pub source: Source,
 }
 
 impl Blame {
@@ -170,7 +183,7 @@ pub struct Grep {
     #[arg(long, short)]
     pub ignore_case: bool,
     #[command(flatten)]
-    pub place: Place,
+    pub source: Source,
     #[command(flatten)]
     pub bounds: Bounds,
 }
@@ -188,5 +201,5 @@ pub struct Query {
     #[arg(long)]
     pub csv: bool,
     #[command(flatten)]
-    pub place: Place,
+    pub source: Source,
 }

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engram_index::{Error, InRepo, Index, Writer};
+use engram_adapters::Registry;
+use engram_index::{Error, InRepo, Index};
 
-use super::args::Place;
+use super::args::{Place, Source};
+use super::fresh;
 use crate::exit::Exit;
 use crate::places;
 use crate::report::Reporter;
@@ -31,41 +33,21 @@ pub fn directory(place: &Place) -> Result<PathBuf, Error> {
         .ok_or_else(none)
 }
 
-/// Opens the index. The one at the default place takes in what `engram ingest` has written since the last question.
-pub fn open(place: &Place, report: &Reporter) -> Result<Index, Error> {
-    let directory = directory(place)?;
-    if place.index.is_none()
-        && let Some(tapes) = places::tapes_dir().filter(|tapes| tapes.is_dir())
-    {
-        bring_up_to_date(&directory, &tapes, report)?;
-    }
-    Index::open(&directory)
-}
-
-fn bring_up_to_date(directory: &Path, tapes: &Path, report: &Reporter) -> Result<(), Error> {
-    match Index::open(directory) {
-        Ok(index) if index.is_current(tapes)? => return Ok(()),
-        Ok(_) | Err(Error::NoIndex(_)) => {}
-        Err(error) => return Err(error),
-    }
-    match Writer::try_open(directory)? {
-        Some(mut writer) => {
-            let added = writer.add(&[tapes.to_owned()], &mut |_| ())?;
-            let count = added.new + added.grew;
-            if count > 0 {
-                report.detail(&format!(
-                    "indexed     {count} tapes that are new since the last question"
-                ));
-            }
-            if !added.failed.is_empty() {
-                let count = added.failed.len();
-                report.note(&format!("warning     {count} files in {} are no valid tapes; `engram index add` names them", tapes.display()));
-            }
+/// Opens the index. The one at the default place first takes in what is new on this machine.
+pub fn open(source: &Source, registry: &Registry, report: &Reporter) -> Result<Index, Error> {
+    let directory = directory(&source.place)?;
+    let is_default = source.place.index.is_none();
+    if let Some(tapes) = places::tapes_dir().filter(|_| is_default && !source.no_ingest) {
+        fresh::convert(&tapes, registry, report);
+        if tapes.is_dir() {
+            fresh::take_in(&directory, &tapes, report)?;
         }
-        None => report
-            .note("warning     another engram is writing the index; the answer is from before"),
     }
-    Ok(())
+    let index = Index::open(&directory)?;
+    if source.no_ingest {
+        fresh::say_age(&index, report);
+    }
+    Ok(index)
 }
 
 /// Reports an error of the index.

@@ -1,8 +1,9 @@
 //! `engram blame`: who made each line.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 
+use engram_adapters::Registry;
 use engram_index::{Answer, Error, Item, Query, Tier, Words};
 use serde_json::json;
 
@@ -12,18 +13,25 @@ use super::explain::text_of;
 use super::print::Page;
 use crate::exit::Exit;
 use crate::report::{Reporter, one_line};
+use crate::show::pager;
 
-/// Characters of a prompt that a line shows.
-const PROMPT_CHARS: usize = 32;
+/// The fewest characters of a prompt that a line shows, however narrow the screen is.
+const PROMPT_CHARS: usize = 24;
+/// Columns where standard output is no terminal.
+const COLUMNS: usize = 140;
+/// Longer lines do not take room from the prompt.
+const CODE_CHARS: usize = 80;
+/// What stands beside the prompt, the number and the line.
+const FIXED_CHARS: usize = 48;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn run(args: &Blame, report: &Reporter) -> io::Result<Exit> {
+pub fn run(args: &Blame, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let answered = (|| {
         let asked = Asked::new(&args.file)?;
-        let index = ask::open(&args.place, report)?;
+        let index = ask::open(&args.source, registry, report)?;
         let (text, at) = text_of(&asked, args.rev.as_deref(), false)?;
         let mut query = Query::new(&text);
         (query.paths, query.repo, query.range, query.at) =
@@ -59,7 +67,7 @@ fn print(args: &Blame, index: &Path, text: &str, answer: &Answer) -> io::Result<
     let runs = runs(lines.len(), answer);
     if args.json {
         for (first, last, item) in runs.iter().skip(bounds.skip).take(bounds.limit) {
-            let value = json!({"lines": [first, last], "tier": item.tier, "call": item.call, "prompt": item.prompt});
+            let value = json!({"lines": [first, last], "tier": item.tier, "why": item.why, "call": item.call, "prompt": item.prompt});
             page.add(&value, String::new);
         }
         return page.end(
@@ -69,40 +77,101 @@ fn print(args: &Blame, index: &Path, text: &str, answer: &Answer) -> io::Result<
             &answer.notes,
         );
     }
+    let look = Look::new(&lines, answer);
     let each = runs
         .iter()
         .flat_map(|(first, last, item)| (*first..=*last).map(move |line| (line, *item)));
     for (line, item) in each.clone().skip(bounds.skip).take(bounds.limit) {
-        page.add(&(), || {
-            format!(
-                "{} {line:4} | {}\n",
-                margin(item),
-                one_line(lines[line - 1])
-            )
-        });
+        page.add(&(), || look.line(line, item, lines[line - 1]));
     }
-    page.end(each.count(), index, json!({}), &answer.notes)
+    let total = each.count();
+    pager::page(!args.no_pager, |out| {
+        page.end_in(out, total, index, json!({}), &answer.notes)
+    })
 }
 
-/// What stands before a line: the tier, the time, the harness, and the beginning of the prompt.
-fn margin(item: &Item) -> String {
-    let mark = match item.tier {
-        Tier::State | Tier::Span => item.tier.as_str(),
-        Tier::Anchor => "like",
-        Tier::Unknown => "-",
-    };
-    let (time, harness) = item.call.as_ref().map_or(("", ""), |call| {
-        (call.t.as_deref().unwrap_or_default(), call.harness.as_str())
-    });
-    let time = time.get(..16).unwrap_or(time);
-    let prompt = item
-        .prompt
-        .as_ref()
-        .map(|prompt| prompt.text.lines().next().unwrap_or_default())
-        .unwrap_or_default();
-    let shown: String = prompt.chars().take(PROMPT_CHARS).collect();
-    format!(
-        "{mark:5} {time:16} {harness:11} {:PROMPT_CHARS$}",
-        one_line(&shown)
-    )
+/// How lines are printed.
+struct Look {
+    has_colours: bool,
+    /// Characters of the prompt.
+    prompt: usize,
+    /// Digits of a line number.
+    digits: usize,
+}
+
+impl Look {
+    /// The prompt gets what the widest of the usual lines leaves of the screen.
+    fn new(lines: &[&str], answer: &Answer) -> Look {
+        let is_terminal = io::stdout().is_terminal();
+        let columns = terminal_size::terminal_size().filter(|_| is_terminal);
+        let columns = columns.map_or(COLUMNS, |(width, _)| usize::from(width.0));
+        let digits = lines.len().to_string().len().max(4);
+        let longest = answer
+            .items
+            .iter()
+            .map(|item| first_line(item).chars().count())
+            .max()
+            .unwrap_or(0);
+        let code = lines
+            .iter()
+            .map(|line| line.chars().count())
+            .max()
+            .unwrap_or(0)
+            .min(CODE_CHARS);
+        Look {
+            has_colours: is_terminal
+                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+            prompt: longest.min(
+                columns
+                    .saturating_sub(FIXED_CHARS + digits + code)
+                    .max(PROMPT_CHARS),
+            ),
+            digits,
+        }
+    }
+
+    /// The tier, the time, the harness, the session and the beginning of the prompt; then the line.
+    fn line(&self, line: usize, item: &Item, text: &str) -> String {
+        let (mark, colour) = match item.tier {
+            Tier::State | Tier::Line => (item.tier.as_str(), "\u{1b}[32m"),
+            Tier::Moved => ("moved", "\u{1b}[33m"),
+            Tier::Older => ("older", "\u{1b}[2m"),
+            Tier::Unknown => ("-", "\u{1b}[2m"),
+        };
+        let call = item.call.as_ref();
+        let time = call.and_then(|call| call.t.as_deref()).unwrap_or_default();
+        let harness = call.map_or("", |call| &call.harness);
+        let session: String = call
+            .and_then(|call| call.session.as_deref())
+            .unwrap_or_default()
+            .chars()
+            .take(8)
+            .collect();
+        let shown: String = one_line(first_line(item))
+            .chars()
+            .take(self.prompt)
+            .collect();
+        let margin = format!(
+            "{mark:5} {:16} {harness:11} {:8} {shown:width$}",
+            time.get(..16).unwrap_or(time),
+            one_line(&session),
+            width = self.prompt
+        );
+        let margin = match self.has_colours {
+            true => format!("{colour}{margin}\u{1b}[0m"),
+            false => margin,
+        };
+        format!(
+            "{margin} {line:digits$} | {}\n",
+            one_line(text),
+            digits = self.digits
+        )
+    }
+}
+
+fn first_line(item: &Item) -> &str {
+    let prompt = item.prompt.as_ref().map(|prompt| prompt.text.as_str());
+    prompt
+        .and_then(|prompt| prompt.lines().next())
+        .unwrap_or_default()
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
+use engram_adapters::Registry;
 use engram_index::{Error, Events, Index, Item, Query, Words};
 use serde_json::json;
 
@@ -22,31 +23,34 @@ const MAX_TEXT: u64 = 64 << 20;
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn run(args: &Explain, report: &Reporter) -> io::Result<Exit> {
-    match answer(args, report) {
+pub fn run(args: &Explain, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
+    match answer(args, registry, report) {
         Ok(printed) => printed.map(|()| Exit::Success),
         Err(error) => Ok(ask::failed(&error, report)),
     }
 }
 
-fn answer(args: &Explain, report: &Reporter) -> Result<io::Result<()>, Error> {
-    let index = ask::open(&args.place, report)?;
+fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::Result<()>, Error> {
+    let index = ask::open(&args.source, registry, report)?;
     if let Some(revision) = &args.commit {
         return commit(args, &index, revision);
     }
     if let Some(prompt) = &args.prompt {
-        let (tape, seq) = prompt
+        let named = prompt
             .rsplit_once('#')
-            .and_then(|(tape, seq)| Some((tape, seq.parse().ok()?)))
-            .ok_or_else(|| {
-                Error::BadQuery(format!(
-                    "`{prompt}` is no event of a tape; write `TAPE#SEQ`, as answers have it"
-                ))
-            })?;
-        let tape = std::path::absolute(tape).map_err(|source| Error::Io {
-            path: tape.into(),
-            source,
+            .and_then(|(tape, seq)| Some((tape, seq.parse().ok()?)));
+        let (tape, seq) = named.ok_or_else(|| {
+            Error::BadQuery(format!(
+                "`{prompt}` is no event of a tape; write `ID#SEQ`, as answers have it"
+            ))
         })?;
+        let tape = match index.tape_named(tape)? {
+            Some(tape) => tape,
+            None => std::path::absolute(tape).map_err(|source| Error::Io {
+                path: tape.into(),
+                source,
+            })?,
+        };
         let mut query = Query::new("");
         (query.limit, query.skip, query.words) = (args.bounds.limit, args.bounds.skip, Words::None);
         return Ok(print_events(
@@ -72,13 +76,8 @@ fn answer(args: &Explain, report: &Reporter) -> Result<io::Result<()>, Error> {
     if let Some(asked) = &asked {
         (query.paths, query.repo, query.range) =
             (asked.paths.clone(), asked.repo.clone(), asked.range);
-    } else {
-        // A text without a file may stand anywhere.
-        query.moved = true;
     }
-    (query.limit, query.skip, query.all, query.at) =
-        (args.bounds.limit, args.bounds.skip, args.all, at);
-    query.moved |= args.moved;
+    (query.limit, query.skip, query.at) = (args.bounds.limit, args.bounds.skip, at);
     if let Some((first, _)) = query
         .range
         .filter(|(first, _)| *first > text.lines().count() && !args.removed)
@@ -88,11 +87,13 @@ fn answer(args: &Explain, report: &Reporter) -> Result<io::Result<()>, Error> {
             text.lines().count()
         )));
     }
-    if args.history || args.removed {
+    if args.history || args.removed || args.like {
         let events = if args.history {
             index.history(&query)?
-        } else {
+        } else if args.removed {
             index.removed(&query)?
+        } else {
+            index.like(&query, args.all)?
         };
         return Ok(print_events(args, &index, &events));
     }
@@ -181,8 +182,7 @@ fn commit(args: &Explain, index: &Index, revision: &str) -> Result<io::Result<()
         let asked = Asked::new(&repository.root.join(&path).to_string_lossy())?;
         let mut query = Query::new(&text);
         (query.paths, query.repo, query.at) = (asked.paths, asked.repo, Some(at));
-        (query.limit, query.words, query.moved, query.all) =
-            (usize::MAX, Words::Prompt, args.moved, args.all);
+        (query.limit, query.words) = (usize::MAX, Words::Prompt);
         for mut item in index.explain(&query)?.items {
             item.lines = common(&item.lines, &added);
             let count: usize = item

@@ -4,6 +4,7 @@ pub mod args;
 mod ask;
 mod blame;
 mod explain;
+mod fresh;
 mod git;
 mod print;
 mod search;

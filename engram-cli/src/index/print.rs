@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use engram_index::{CallInfo, Event, Item, Mention, Quote, Tier};
+use engram_index::{CallInfo, Event, Item, Mention, Quote, Tier, Why};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -59,8 +59,21 @@ impl<'b> Page<'b> {
 
     /// Prints the results, and how many there are.
     pub fn end(self, total: usize, index: &Path, more: Value, notes: &[String]) -> io::Result<()> {
-        let next = self.bounds.skip + self.returned;
         let mut out = io::stdout().lock();
+        self.end_in(&mut out, total, index, more, notes)?;
+        out.flush()
+    }
+
+    /// As [`Page::end`], into a pager.
+    pub fn end_in(
+        self,
+        out: &mut dyn Write,
+        total: usize,
+        index: &Path,
+        more: Value,
+        notes: &[String],
+    ) -> io::Result<()> {
+        let next = self.bounds.skip + self.returned;
         out.write_all(self.text.as_bytes())?;
         if self.bounds.json {
             let mut end =
@@ -87,7 +100,7 @@ impl<'b> Page<'b> {
                 )?;
             }
         }
-        out.flush()
+        Ok(())
     }
 }
 
@@ -104,11 +117,8 @@ pub fn item(item: &Item) -> String {
             }
         })
         .collect();
-    let share = item
-        .share
-        .map(|share| format!(" {share:.2}"))
-        .unwrap_or_default();
-    let mut text = format!("lines {}  {}{share}", lines.join(","), words_of(item.tier));
+    let why = item.why.map_or("", Why::as_str);
+    let mut text = format!("lines {}  {}{why}", lines.join(","), words_of(item.tier));
     if let Some(call) = &item.call {
         text.push_str(&format!("\n  {}", call_line(call, item.op)));
         if let Some(file) = &item.file {
@@ -136,12 +146,17 @@ pub fn item(item: &Item) -> String {
     {
         text.push_str(&quoted(title, quote));
     }
-    item.reasoning
-        .iter()
-        .for_each(|quote| text.push_str(&quoted("said before the call", quote)));
+    for (title, quotes) in [
+        ("reasoning before the call", &item.reasoning),
+        ("said before the call", &item.said),
+    ] {
+        quotes
+            .iter()
+            .for_each(|quote| text.push_str(&quoted(title, quote)));
+    }
     item.change
         .iter()
-        .for_each(|quote| text.push_str(&quoted("the call", quote)));
+        .for_each(|quote| text.push_str(&quoted("the change", quote)));
     if !item.later.is_empty() {
         let later: Vec<&str> = item
             .later
@@ -215,19 +230,20 @@ pub fn event(event: &Event) -> String {
     event
         .change
         .iter()
-        .for_each(|quote| text.push_str(&quoted("the call", quote, &event.call.tape)));
+        .for_each(|quote| text.push_str(&quoted("the change", quote, &event.call.tape)));
     text.push('\n');
     text
 }
 
-fn words_of(tier: Tier) -> &'static str {
+const fn words_of(tier: Tier) -> &'static str {
     match tier {
         Tier::State => {
-            "state: the file is what an edit left, and equal hashes lead back to this one"
+            "state: the file is what the index knows of it, and this call made the lines"
         }
-        Tier::Span => "span: byte for byte what this edit left",
-        Tier::Anchor => "anchor: like what this edit left",
-        Tier::Unknown => "unknown: no edit on a tape explains them",
+        Tier::Line => "line: the lines stayed since this call made them",
+        Tier::Moved => "moved: this call made the lines, in another file or another order",
+        Tier::Older => "older: the lines were there when a session first saw the file",
+        Tier::Unknown => "unknown: ",
     }
 }
 
@@ -255,7 +271,7 @@ fn call_line(call: &CallInfo, op: Option<&str>) -> String {
             .filter(|status| *status != "ok")
             .map(str::to_owned),
     );
-    parts.push(format!("{}#{}", call.tape, call.seq));
+    parts.push(call.name());
     one_line(&parts.join("  ")).into_owned()
 }
 

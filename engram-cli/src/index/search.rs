@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
+use engram_adapters::Registry;
 use engram_index::{Error, Match, Pattern, Value};
 use serde_json::json;
 
@@ -15,11 +16,11 @@ use crate::report::{Reporter, one_line, printable, printable_json};
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn grep(args: &Grep, report: &Reporter) -> io::Result<Exit> {
+pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let (mut page, mut total, mut failures) = (Page::new(&args.bounds), 0, Vec::new());
     let found = (|| {
         let pattern = Pattern::new(&args.pattern, args.ignore_case, &args.kind)?;
-        let index = ask::open(&args.place, report)?;
+        let index = ask::open(&args.source, registry, report)?;
         let wanted = args.bounds.skip.saturating_add(args.bounds.limit);
         let mut take = |found: Match| {
             if (args.bounds.skip..wanted).contains(&total) {
@@ -70,8 +71,8 @@ fn text(found: &Match) -> String {
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn query(args: &Query, report: &Reporter) -> io::Result<Exit> {
-    let mut index = match ask::open(&args.place, report) {
+pub fn query(args: &Query, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
+    let mut index = match ask::open(&args.source, registry, report) {
         Ok(index) => index,
         Err(error) => return Ok(ask::failed(&error, report)),
     };

@@ -12,6 +12,7 @@ mod unread;
 mod verdict;
 mod watch;
 
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,6 +93,21 @@ fn run_paths(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Resul
             }
         }
     }
+}
+
+/// Converts what is new in the homes, for a command that asks and prints nothing about it.
+pub fn convert_homes(
+    args: &Ingest,
+    out: &Path,
+    paths: &[PathBuf],
+    options: SessionOptions,
+    report: &Reporter,
+) {
+    let options = match args.span_text {
+        true => options.with_span_text(),
+        false => options,
+    };
+    run::once(args, out, paths, &options, report, Some(HashSet::new()));
 }
 
 /// What is wrong with the form of the tapes, if the directory has tapes of another form: every session would be there twice.

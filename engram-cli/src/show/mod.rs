@@ -18,7 +18,7 @@ mod find;
 mod markdown;
 mod nest;
 mod page;
-mod pager;
+pub mod pager;
 mod place;
 mod safe;
 mod step;

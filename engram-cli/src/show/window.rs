@@ -135,7 +135,8 @@ impl EventSink for Window {
         self.seen += 1;
         if seq >= self.first {
             // Lone surrogates of a log are no JSON for other readers.
-            let line = engram_core::text::replace_lone_surrogates(&record.to_line());
+            let line = record.to_line();
+            let line = engram_core::text::replace_lone_surrogates(&line);
             self.events.extend(serde_json::from_str::<Value>(&line));
         }
         Ok(())

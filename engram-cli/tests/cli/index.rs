@@ -7,9 +7,9 @@ struct Home {
     directory: TempDir,
 }
 
-/// What the recorded session left of `src/a.py`.
-const FILE: &str = "src/b.py";
-const TEXT: &str = "# whole rewrite\nb = 1\n";
+/// A file of the recorded session, as it left it.
+const FILE: &str = "src/a.py";
+const TEXT: &str = "# NEW header\ndef one():\n    return 1\n\ndef two():\n    \"\"\"two\"\"\"\n    return 1 + 1\n\ndef three():\n    return 3  # NEW\n# NEW end\n";
 
 impl Home {
     fn new() -> Home {
@@ -118,31 +118,48 @@ fn a_file_in_its_place_is_explained_line_by_line() {
         }
     }
     assert_eq!(code(&home.run(&["index", "add"])), 0);
-    let out = home.run(&["explain", "proj/src/b.py:1-2"]);
+    let out = home.run(&["explain", "proj/src/a.py:6-7"]);
     let text = text_of(&out);
     assert!(
-        text.starts_with("lines 1-2  state:")
+        text.starts_with("lines 6-7  state:")
             && text.contains("| LAB please do many edits")
-            && text.contains("by Write"),
+            && text.contains("  | +    return 1 + 1")
+            && text.contains("by Edit"),
         "{text}"
     );
-    let blamed = text_of(&home.run(&["blame", "proj/src/b.py"]));
+    let marks = |blamed: &str| -> Vec<String> {
+        let mark = |line: &str| {
+            line.split_whitespace()
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        blamed.lines().map(mark).collect()
+    };
+    let blamed = text_of(&home.run(&["blame", "proj/src/a.py"]));
+    let expected = "state older older older older state state older older state state";
+    assert_eq!(marks(&blamed).join(" "), expected, "{blamed}");
     assert!(
-        blamed.lines().count() == 2
-            && blamed
-                .lines()
-                .all(|line| line.starts_with("state ") && line.contains("claude-code")),
+        blamed.contains("claude-code 08a7d153 LAB please do many edits"),
         "{blamed}"
     );
-    let answer = home.json(&["explain", "proj/src/b.py:2", "--json"]);
+    // A person writes on top: the lines that stayed keep their answers.
+    fs::write(project.join(FILE), format!("# mine\n{TEXT}")).unwrap();
+    let changed = text_of(&home.run(&["blame", "proj/src/a.py"]));
+    assert_eq!(
+        marks(&changed).join(" "),
+        format!("- {}", expected.replace("state", "line")),
+        "{changed}"
+    );
+    fs::write(project.join(FILE), TEXT).unwrap();
+    let answer = home.json(&["explain", "proj/src/a.py:7", "--json"]);
     assert_eq!(
         (&answer[0]["tier"], &answer[0]["lines"], &answer[1]["total"]),
-        (&"state".into(), &serde_json::json!([[2, 2]]), &1.into())
+        (&"state".into(), &serde_json::json!([[7, 7]]), &1.into())
     );
     // What the prompt of that call changed.
     let call = format!(
-        "{}#{}",
-        answer[0]["call"]["tape"].as_str().unwrap(),
+        "08a7d153-dbf5-4299-99e0-7e71fab11f9f#{}",
         answer[0]["call"]["seq"]
     );
     let changes = home.json(&["explain", "--prompt", &call, "--json", "--limit", "100"]);

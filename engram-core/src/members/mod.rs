@@ -27,8 +27,8 @@ pub use json_types::JsonTypes;
 pub use known::KnownObjects;
 pub use known_name::KnownName;
 pub use model::{
-    Fate, FateKind, MemberTable, Need, RecordShape, Row, TableContext, TableMark, TableOmission,
-    TableRule,
+    DeclaredTypes, Fate, FateKind, MemberTable, Need, RecordShape, Row, TableContext, TableMark,
+    TableOmission, TableRule,
 };
 pub use node::{JsonNode, RawNode};
 pub(crate) use path::push_name;
@@ -68,6 +68,12 @@ pub struct MemberSource {
     table: OnceLock<Result<MemberTable, MemberTableError>>,
     /// What conversions that have ended have learned, for later ones.
     known: Mutex<Vec<KnownObjects>>,
+}
+
+impl DeclaredTypes for MemberSource {
+    fn declared_table(&self) -> Option<&MemberTable> {
+        self.table().ok()
+    }
 }
 
 /// The most [`KnownObjects`] that are kept: one for each conversion at the same time.
@@ -130,7 +136,7 @@ impl MemberSource {
         self.table
             .get_or_init(|| {
                 let mut table = MemberTable::parse(&self.text())?;
-                table.declared = self.declared;
+                table.declared = self.declared.map(|source| source as &dyn DeclaredTypes);
                 Ok(table)
             })
             .as_ref()

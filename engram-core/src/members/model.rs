@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::MemberSource;
 use super::json_types::JsonTypes;
 use super::known_name::KnownName;
 use super::node::JsonNode;
@@ -332,6 +331,12 @@ pub struct RecordShape {
     pub row: RowId,
 }
 
+/// A table of what a harness's own types declare, which may be compiled only when it is asked for.
+pub trait DeclaredTypes: std::fmt::Debug + Sync {
+    /// The table; `None` if its text cannot be compiled.
+    fn declared_table(&self) -> Option<&MemberTable>;
+}
+
 /// Every member of every record of a harness. See the module.
 #[derive(Debug, Clone, Default)]
 pub struct MemberTable {
@@ -347,7 +352,7 @@ pub struct MemberTable {
     /// The place in `records` of each name.
     pub(super) by_name: NameIndex,
     /// What the harness's own types declare beside these rows.
-    pub(super) declared: Option<&'static MemberSource>,
+    pub(super) declared: Option<&'static dyn DeclaredTypes>,
 }
 
 impl MemberTable {
@@ -360,7 +365,7 @@ impl MemberTable {
         records: &'static [RecordShape],
         documents: &'static [RecordShape],
         by_name: NameIndex,
-        declared: Option<&'static MemberSource>,
+        declared: Option<&'static dyn DeclaredTypes>,
     ) -> MemberTable {
         MemberTable {
             rules: Cow::Borrowed(rules),
@@ -408,7 +413,7 @@ impl MemberTable {
 
     /// What the harness's own types declare: a table of its own, compiled when a record first has something that this one does not name.
     pub fn declared(&self) -> Option<&'static MemberTable> {
-        self.declared.and_then(|source| source.table().ok())
+        self.declared?.declared_table()
     }
 
     /// The table that names records of this type, and their shape: this one, or that of the declared types.

@@ -15,8 +15,10 @@ pub struct Turn {
 /// What really happened to one file.
 pub struct RealFile {
     pub name: String,
-    /// The last text.
+    /// The last text; nothing if nobody knows it.
     pub text: String,
+    /// The file is not there any more, or nobody knows its text.
+    pub is_gone: bool,
     pub turns: Vec<Turn>,
     /// The turn that made each line; `None` if it was there before, or nobody knows.
     pub made_in: Vec<Option<usize>>,
@@ -26,6 +28,14 @@ pub struct RealFile {
 
 /// The files that were changed and are there at the end.
 pub fn real_files(truth: &Truth) -> Vec<RealFile> {
+    all_files(truth)
+        .into_iter()
+        .filter(|file| !file.is_gone)
+        .collect()
+}
+
+/// The files that were changed, also those that are gone.
+pub fn all_files(truth: &Truth) -> Vec<RealFile> {
     let names: BTreeSet<&str> = truth.edits.iter().map(|edit| edit.file.as_str()).collect();
     names
         .into_iter()
@@ -78,10 +88,11 @@ fn real_file<'t>(name: &str, edits: impl Iterator<Item = &'t RealEdit>) -> Optio
             edit.after.is_some() || edit.after_sha256.is_none(),
         );
     }
-    let text = text.filter(|_| is_known)?;
+    let is_gone = text.is_none() || !is_known;
     Some(RealFile {
         name: name.to_owned(),
-        text: text.to_owned(),
+        text: text.unwrap_or_default().to_owned(),
+        is_gone,
         turns,
         made_in,
         made_in_text,

@@ -1,8 +1,8 @@
-//! Texts that no session made: no tier 1 or 2, and tier 3 hardly ever.
+//! Texts that no session made: no line is given to a call, and hardly any text is like an edit.
 
 use std::path::{Path, PathBuf};
 
-use engram_index::{Query, Tier, Words};
+use engram_index::{Query, Words};
 
 use crate::blame::real_files;
 use crate::recorded::{fixtures, made};
@@ -49,34 +49,32 @@ fn files_that_no_session_touched_are_unknown() {
     let some: Vec<_> = recordings.iter().step_by(5).collect();
     let made = made(&some);
     let index = made.open();
-    let (mut spans, mut wrong) = (0, 0);
+    let (mut spans, mut given_spans, mut like) = (0, 0, 0);
     for path in untouched().iter().step_by(4) {
         let Ok(text) = std::fs::read_to_string(path) else {
             continue;
         };
         let mut query = Query::of_file(&path.to_string_lossy(), &text);
         (query.words, query.limit) = (Words::None, usize::MAX);
-        query.tiers = Tier::Span;
         let answer = index.explain(&query).unwrap();
-        assert_eq!(
-            (answer.lines.state, answer.lines.span),
-            (0, 0),
-            "{}",
-            path.display()
-        );
+        let given = answer.lines.state + answer.lines.line + answer.lines.moved;
+        assert_eq!(given, 0, "{}: {answer:?}", path.display());
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         for span in lines.chunks(SPAN).take(8) {
             let span = span.concat();
             let mut query = Query::new(&span);
-            (query.words, query.moved) = (Words::None, true);
+            query.words = Words::None;
             let answer = index.explain(&query).unwrap();
             spans += 1;
-            wrong += usize::from(answer.lines.anchor + answer.lines.span + answer.lines.state > 0);
+            given_spans +=
+                usize::from(answer.lines.line + answer.lines.moved + answer.lines.state > 0);
+            like += usize::from(index.like(&query, false).unwrap().total > 0);
         }
     }
-    println!("controls: {spans} spans, {wrong} found by tier 3");
+    println!("controls: {spans} spans, {given_spans} given to a call, {like} like an edit");
     assert!(spans > 1000, "too few controls: {spans}");
-    assert!(wrong * 1000 <= spans, "{wrong} of {spans}");
+    assert_eq!(given_spans, 0, "of {spans} spans");
+    assert!(like * 1000 <= spans, "{like} of {spans}");
 }
 
 #[test]
@@ -100,11 +98,7 @@ fn lines_that_a_person_adds_between_are_unknown() {
             let found = index.attribute(&query).unwrap();
             for (line, made) in lines.iter().zip(found) {
                 if line.starts_with("written by a person") {
-                    assert!(
-                        !matches!(made.tier, Tier::State | Tier::Span),
-                        "{} {line}",
-                        file.name
-                    );
+                    assert!(made.call.is_none(), "{} {line}", file.name);
                 }
             }
         }

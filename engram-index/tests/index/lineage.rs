@@ -114,8 +114,8 @@ fn a_span_that_was_removed_and_written_again_is_one_line_of_descent() {
     let removed = index.removed(&query(&path, &changed, (12, 12))).unwrap();
     assert_eq!(
         (removed.total, removed.notes.len()),
-        (1, 1),
-        "the text is a person's, so lines are not known"
+        (1, 0),
+        "the lines around stayed"
     );
 }
 

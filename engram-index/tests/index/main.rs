@@ -1,6 +1,7 @@
 //! The index over recordings of real sessions, compared with what really happened.
 
 mod blame;
+mod changes;
 mod controls;
 mod faults;
 mod full_disk;
@@ -11,3 +12,4 @@ mod recorded;
 #[path = "../../benches/synthetic.rs"]
 mod synthetic;
 mod truth;
+mod worlds;

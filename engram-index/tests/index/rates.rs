@@ -1,10 +1,10 @@
-//! How often tier 3 finds spans that were moved, indented anew, or partly rewritten by a fixed generator. Recorded sessions have few spans that
+//! How often `--like` finds spans that were moved, indented anew, or partly rewritten by a fixed generator. Recorded sessions have few spans that
 //! are large enough, so files of this repository stand for edits, on synthetic tapes.
 
 use std::fs;
 use std::path::Path;
 
-use engram_index::{Index, Query, Tier, Words, Writer};
+use engram_index::{Index, Query, Words, Writer};
 
 use crate::synthetic::Tape;
 
@@ -136,10 +136,10 @@ fn changed_spans_are_found_at_these_rates() {
     // Found means found with its own session, and with no other.
     let ask = |n: usize, text: &str, all: bool| {
         let mut query = Query::new(text);
-        (query.words, query.all) = (Words::None, all);
-        let answer = index.explain(&query).unwrap();
-        let best = answer.items.iter().find(|item| item.tier == Tier::Anchor);
-        best.map(|item| item.call.as_ref().unwrap().session.as_deref() == Some(&format!("s{n}")))
+        query.words = Words::None;
+        let answer = index.like(&query, all).unwrap();
+        let best = answer.items.first();
+        best.map(|event| event.call.session.as_deref() == Some(&format!("s{n}")))
     };
     println!(
         "| a span of 20 lines that was | found at 0.50 | at 0.30 | another one at 0.50 | at 0.30 |\n|---|---|---|---|---|"

@@ -12,7 +12,7 @@ pub(super) mod rewinds;
 pub(super) mod skip;
 pub(super) mod twins;
 
-use engram_core::keys::{KeyMap, KeySet};
+use engram_core::keys::KeySet;
 
 use super::notes::{BlockKind, Flags, Kind, NONE, Notes};
 use agents::Agents;
@@ -235,26 +235,21 @@ fn early_results(notes: &Notes, skip: &Skip<'_>) -> BTreeMap<usize, Vec<usize>> 
     early
 }
 
-/// The prompts that hooks gave: the next one with the words, for each time that a hook printed them.
+/// The prompts that hooks gave: those with the words that a hook printed. A hook gives them whenever the session starts, and the log does not
+/// have each time what it printed.
 fn by_hook(notes: &Notes, skip: &Skip<'_>) -> HashSet<usize> {
-    let mut given: KeyMap<usize> = KeyMap::default();
-    let mut found = HashSet::new();
-    for (at, note) in notes.all.iter().enumerate() {
-        for block in notes.blocks_of(at) {
-            match block.kind {
-                _ if skip.has(at) => {}
-                BlockKind::HookPrompt => *given.entry(block.key).or_default() += 1,
-                BlockKind::Text if note.kind == Kind::User => {
-                    if let Some(left) = given.get_mut(&block.key).filter(|left| **left > 0) {
-                        *left -= 1;
-                        found.insert(at);
-                    }
-                }
-                _ => {}
-            }
-        }
+    let of = |kind| notes.blocks.iter().filter(move |block| block.kind == kind);
+    let given: KeySet = of(BlockKind::HookPrompt).map(|block| block.key).collect();
+    let is_given = |at: &usize| {
+        let mut blocks = notes.blocks_of(*at).iter();
+        notes.all[*at].kind == Kind::User
+            && !skip.has(*at)
+            && blocks.any(|block| block.kind == BlockKind::Text && given.contains(&block.key))
+    };
+    if given.is_empty() {
+        return HashSet::new();
     }
-    found
+    (0..notes.all.len()).filter(is_given).collect()
 }
 
 /// The titles that name a line of this log.

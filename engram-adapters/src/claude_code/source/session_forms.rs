@@ -72,3 +72,23 @@ fn of_audit(place: FormPlace<'_>) -> Option<String> {
     let line = parse(line.trim_end(), &mut index).ok()?;
     text(line.member("session_id")).map(|id| id.decode_lossy().into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_audit_log_of_cowork_is_a_form_of_the_session_that_it_names() {
+        let home = tempfile::tempdir().unwrap();
+        let id_of = |directory: &str, line: &str| {
+            let path = home.path().join(directory).join("audit.jsonl");
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, line).unwrap();
+            of_audit(FormPlace::File(&path))
+        };
+        let line = "{\"type\":\"user\",\"session_id\":\"s-1\"}\n{}\n";
+        assert_eq!(id_of("local_1", line).as_deref(), Some("s-1"));
+        assert_eq!(id_of("another", line), None);
+        assert_eq!(id_of("local_2", "not JSON"), None);
+    }
+}

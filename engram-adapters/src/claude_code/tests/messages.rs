@@ -43,8 +43,8 @@ fn repeated_message_and_result_are_duplicates() {
 fn open_message_may_contain_the_same_block_twice() {
     let text = json!({"type": "text", "text": "again"});
     let mut lines = [
-        assistant_line("2.0.0", 1, "m1", json!([text])),
-        assistant_line("2.0.0", 2, "m1", json!([text])),
+        assistant_line("2.0.0", 1, "msg_1", json!([text])),
+        assistant_line("2.0.0", 2, "msg_1", json!([text])),
     ];
     lines[1]["parentUuid"] = json!("u1");
     assert_eq!(events(&lines, "msg.out").len(), 2);

@@ -148,17 +148,40 @@ fn the_first_prompt_that_a_hook_gives_is_by_the_harness() {
         "attachment",
         json!({"attachment": {"type": "hook_success", "hookName": "SessionStart:startup", "hookEvent": "SessionStart", "stdout": printed}}),
     );
-    let mut resumed = hook.clone();
-    resumed["uuid"] = json!("u4");
+    // A session that is resumed has the prompt again, and not always what the hook printed.
     let lines = [
         hook,
         typed(2, json!("said by a hook")),
-        typed(3, json!("said by a hook")),
-        resumed,
-        typed(5, json!("said by a hook")),
+        typed(3, json!("said by a person")),
+        typed(4, json!("said by a hook")),
     ];
-    let by = ["harness", "person", "harness"];
-    assert_eq!(said(&lines), by.map(|by| pair(by, "said by a hook")));
+    assert_eq!(
+        said(&lines),
+        [
+            pair("harness", "said by a hook"),
+            pair("person", "said by a person"),
+            pair("harness", "said by a hook"),
+        ]
+    );
+}
+
+#[test]
+fn a_hook_that_ran_behind_is_a_notice() {
+    let printed = r#"{"systemMessage":"shown from behind"}"#;
+    let hook = json!({"type": "async_hook_response", "processId": "p", "hookName": "PostToolUse:Write", "hookEvent": "PostToolUse",
+        "toolName": "Write", "response": {"systemMessage": "shown from behind"}, "stdout": printed, "stderr": "", "exitCode": 0});
+    let budget = json!({"type": "budget_usd", "used": 0, "total": 0.5, "remaining": 0.5});
+    let lines = [
+        line(VERSION, 1, "attachment", json!({"attachment": hook})),
+        line(VERSION, 2, "attachment", json!({"attachment": budget})),
+    ];
+    assert_eq!(unaccounted_values(&lines), [""; 0]);
+    let texts: Vec<Value> = events(&lines, "meta")
+        .iter()
+        .filter(|event| !event["text"].is_null())
+        .map(|event| event["text"].clone())
+        .collect();
+    assert_eq!(texts, [json!(printed), json!(budget.to_string())]);
 }
 
 #[test]

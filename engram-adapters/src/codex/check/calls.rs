@@ -483,6 +483,9 @@ pub fn end(
     if let Some(answer) = fields.result().filter(|_| end.is_mcp()) {
         McpResult::strict(answer, &format!("{}/result", record.at))?;
     }
+    if fields.changes().is_some() {
+        check_patch_status(raw_str(fields.status()), record.at)?;
+    }
     if let Some(changes) = end.applied_changes() {
         for (name, change) in changes.members() {
             check_change(
@@ -513,6 +516,18 @@ pub fn end(
         exit,
         ..shown
     }))
+}
+
+/// Checks the status of a patch: it decides whether the changes were made. Older versions have none; `success` says the same.
+fn check_patch_status(status: &str, at: &str) -> Result<(), Fault> {
+    match status {
+        "" | "completed" | "failed" | "declined" => Ok(()),
+        other => Err(Fault::malformed(
+            format!("{at}/status"),
+            "completed, failed or declined",
+            other,
+        )),
+    }
 }
 
 /// Checks a change that was made: its kind, and the lines of its diff.

@@ -1,6 +1,7 @@
 //! The editor's stores (`state.vscdb`): opened by `db`, converted by the rest. Messages are rows in 2026, and inline in 2024.
 
 #[cfg(feature = "sqlite")]
+mod call;
 pub(super) mod db;
 mod dispatch;
 mod messages;

@@ -4,7 +4,7 @@ use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Meta, SideFile, Status, ToolResult};
 use engram_core::text::Text;
 
-use super::tool_data::{Call, POINTER, check};
+use super::call::{Call, POINTER, check};
 use crate::cursor::fields::{decoded, text_or_json};
 use crate::cursor::readers::{EditorError, EditorResult};
 use crate::cursor::steps::Out;

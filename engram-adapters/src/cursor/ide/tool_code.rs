@@ -4,7 +4,7 @@ use engram_core::emit::Fault;
 use engram_core::event::{CodeEdit, CodeRead, EditOp, Range};
 use engram_core::text::Text;
 
-use super::tool_data::{Call, PARAMS, POINTER, check};
+use super::call::{Call, PARAMS, POINTER, check};
 use crate::cursor::edits::file_edits::whole_file_edits;
 use crate::cursor::readers::{EditorLine, EditorParams, EditorResult};
 use crate::cursor::steps::Out;

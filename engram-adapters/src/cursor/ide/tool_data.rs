@@ -1,34 +1,20 @@
 //! Calls of the editor: the call, the person's decision, the result, and the read or the edit, all from one `toolFormerData`.
 
 use engram_core::emit::{Fault, Pointer};
-use engram_core::event::{Author, Decision, Meta, MsgIn, Permission, Role, Seq, Status, ToolCall};
+use engram_core::event::{Author, Decision, Meta, MsgIn, Permission, Role, Status, ToolCall};
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
+use super::call::{Call, PARAMS, POINTER, check};
 use super::results::{self, Ending};
 use super::tool_code;
 use crate::cursor::fields::decoded;
-use crate::cursor::members;
 use crate::cursor::readers::{EditorLine, EditorParams, EditorResult, HumanReview, ToolFormerData};
 use crate::cursor::steps::Out;
 use crate::cursor::tools;
 use crate::shared::value::{StructuralIndex, Value, is_true, non_empty_text, parse, raw_str};
 
 const RESULT: &str = "/bubble/toolFormerData/result";
-pub(super) const PARAMS: &str = "/bubble/toolFormerData/params";
-pub(super) const POINTER: Pointer<'static> = Pointer::At("/bubble/toolFormerData");
-
-/// The tool and the call that events belong to.
-#[derive(Clone, Copy)]
-pub(super) struct Call<'a> {
-    pub(super) tool: Text<'a>,
-    /// The tool in the member table, and in the tables of what is read from results.
-    pub(super) route: &'a str,
-    pub(super) call_id: Option<Text<'a>>,
-    /// The `seq` of the call's event.
-    pub(super) seq: Seq,
-}
-
 /// Emits a call and, if it has ended, its result and the read or the edit that it shows. Returns the number of calls and results.
 pub(super) fn emit(
     data: &ToolFormerData<'_>,
@@ -74,19 +60,6 @@ pub(super) fn emit(
 /// A text that is a JSON object.
 fn object<'t>(text: Option<&'t str>, index: &'t mut StructuralIndex) -> Option<Value<'t>> {
     parse(text?, index).ok().filter(|value| value.is_object())
-}
-
-/// Compares JSON inside a string with the member table.
-pub(super) fn check(
-    record: &str,
-    value: Value<'_>,
-    at: &'static str,
-    route: &str,
-    out: &mut Out<'_, '_>,
-) {
-    if value.is_object() {
-        members::check_chosen(record, value, Pointer::At(at), route, out);
-    }
 }
 
 /// `params` and `rawArgs` are both arguments. The one that is JSON is the call's; `params` becomes a notice if it is not that one.

@@ -8,6 +8,7 @@ use engram_core::tool_kind::ToolKind;
 use memchr::memmem;
 
 use super::files::{self, CallRecord, set_changes};
+use super::prompts::{Giver, UserText};
 use super::result_texts::ResultTexts;
 use super::state::Events;
 use crate::gemini::descriptor::TOOLS;
@@ -16,8 +17,20 @@ use crate::gemini::schema::{MASKED_OUTPUT, parts, raw};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, Value, raw_str, text};
 
-/// The error of a call that the user did not allow.
-const DENIED: &str = "User denied execution";
+/// Errors of calls that were not allowed, as raw JSON: how they begin, and what else they contain.
+const DENIED: &[(&str, &str)] = &[
+    // By the person: at the terminal, and over ACP (0.61.0, recorded).
+    ("[Operation Cancelled]", "User denied execution"),
+    ("Tool \\\"", "\\\" was canceled by the user."),
+    // By a rule of a policy (0.61.0, `denied by policy` in its package).
+    ("Tool execution denied by policy.", ""),
+    ("Tool execution for \\\"", "\\\" denied by policy."),
+    // By a hook before the call (recorded).
+    (BLOCKED_BY_HOOK, ""),
+];
+
+/// What precedes the reason of a hook that does not allow a call.
+const BLOCKED_BY_HOOK: &str = "Tool execution blocked: ";
 
 /// The prefix of a cancelled call's error, as raw JSON.
 const CANCELLED: &str = "\"[Operation Cancelled]";
@@ -65,7 +78,7 @@ impl Events {
         });
         let mut calls: Vec<CallRecord<'_>> = calls.collect();
         let are_new: Vec<bool> = calls.iter().map(|_| self.plan.is_new()).collect();
-        if calls.iter().any(|record| record.call.is_edit()) {
+        if calls.iter().any(|record| record.call.change().is_some()) {
             set_changes(&mut calls);
         }
         for (record, is_new) in calls.iter().zip(are_new) {
@@ -125,7 +138,13 @@ impl Events {
                 continue;
             }
             let place = format!("/toolCalls/{}/result/{part}/text", record.n);
-            self.user_text(text, true, false, Pointer::At(&place), out);
+            let said = UserText {
+                text,
+                giver: Giver::Typed,
+                in_history: false,
+                place: Pointer::At(&place),
+            };
+            self.user_text(said, &mut Vec::new(), out);
         }
         let responses = parts(call.result())
             .filter(|part| part.response().is_some())
@@ -139,8 +158,8 @@ impl Events {
         let texts = ResultTexts::of_call(call);
         let status = match raw_str(call.status()) {
             "success" => Some(Status::Ok),
+            _ if texts.error.iter().any(is_denied) => Some(Status::Denied),
             "error" => Some(Status::Error),
-            _ if texts.error.iter().any(|text| text.raw().contains(DENIED)) => Some(Status::Denied),
             _ => Some(Status::Cancelled),
         };
         let end = ToolEnd {
@@ -170,7 +189,7 @@ impl Events {
         }
         let status = match texts.error.first {
             None => Status::Ok,
-            Some(error) if error.raw().contains(DENIED) => Status::Denied,
+            Some(error) if is_denied(error) => Status::Denied,
             Some(error) if error.raw().starts_with(CANCELLED) => Status::Cancelled,
             Some(_) => Status::Error,
         };
@@ -242,6 +261,16 @@ impl Events {
         };
         out.emit(result, place);
     }
+}
+
+/// True for the error of a call that was not allowed.
+pub(super) fn is_denied(error: Value<'_>) -> bool {
+    let error = raw_str(Some(error));
+    DENIED.iter().any(|(begin, inside)| {
+        error
+            .strip_prefix(begin)
+            .is_some_and(|rest| rest.contains(inside))
+    })
 }
 
 fn made_call<'a>(

@@ -49,13 +49,9 @@ pub(super) fn set_changes(calls: &mut [CallRecord<'_>]) {
     let mut last = HashMap::new();
     for n in 0..calls.len() {
         let call = &calls[n].call;
-        let Some(display) = call
-            .display()
-            .filter(|display| display.is_object() && call.is_edit() && call.succeeded())
-        else {
+        let Some(file) = call.change().filter(|_| call.succeeded()) else {
             continue;
         };
-        let file = FileChange::lenient(display);
         calls[n].change = Some(file);
         let Some(before) = last.insert(raw(file.file_path()), n) else {
             continue;
@@ -92,6 +88,21 @@ pub(super) fn events(record: &CallRecord<'_>, out: &mut Emitter<'_>) {
                 new: args.content(),
                 op: EditOp::Overwrite,
                 args,
+            },
+            out,
+        ),
+        // The tail call of a hook: the arguments are those of another tool.
+        _ if record.change.is_some() => edit(
+            record,
+            &Request {
+                args: FileArgs::lenient_opt(None),
+                old: None,
+                new: None,
+                op: if raw_str(record.call.output()).starts_with("Successfully overwrote") {
+                    EditOp::Overwrite
+                } else {
+                    EditOp::Update
+                },
             },
             out,
         ),

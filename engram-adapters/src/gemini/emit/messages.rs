@@ -1,7 +1,7 @@
 //! The events of each record: headers, changes, messages and notices.
 
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{ImplicitInput, Meta, SessionFacts};
+use engram_core::event::{ImplicitInput, Meta, Seq, SessionFacts};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
@@ -10,7 +10,9 @@ use engram_core::text::Text;
 use super::state::{Events, set_header};
 use crate::gemini::format::{ChangeKind, HeaderKind, MessageKind, SavedKind, rule};
 use crate::gemini::notes::Note;
-use crate::gemini::readers::{Line, SavedTurn, StreamLine, TypedPrompt};
+use crate::gemini::readers::{
+    FunctionResponse, Line, SavedTurn, Scratchpad, StreamLine, TypedPrompt,
+};
 use crate::gemini::schema::{Form, parts};
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
@@ -101,6 +103,9 @@ impl Events {
             facts.cwd = side_info.cwd.as_deref().map(Text::Plain);
         }
         self.session_facts(facts, header, true, out);
+        if let Some(scratchpad) = header.scratchpad() {
+            emit_scratchpad(scratchpad, Pointer::At("/memoryScratchpad"), out);
+        }
         Outcome::Mapped
     }
 
@@ -183,6 +188,10 @@ impl Events {
             set_header(time, None, out);
             self.session_facts(SessionFacts::default(), &set, false, out);
         }
+        if let Some(scratchpad) = set.scratchpad() {
+            set_header(time, None, out);
+            emit_scratchpad(scratchpad, Pointer::At("/$set/memoryScratchpad"), out);
+        }
         if set.session_id().is_some() && self.switch_to(set.session_id(), out) {
             set_header(time, None, out);
             out.emit(
@@ -205,6 +214,7 @@ impl Events {
             ChangeKind::Messages | ChangeKind::Summary | ChangeKind::Directories => {
                 rule::MESSAGE_EMPTY
             }
+            ChangeKind::MemoryScratchpad => rule::MESSAGE_EMPTY,
         };
         Outcome::Bookkeeping { record, rule }
     }
@@ -263,12 +273,14 @@ impl Events {
                 self.notice(kind, &message, out)
             }
         }
-        // One that repeats another has no place of its own.
-        if out.last_seq() != before
-            && let Note::Message { id, .. } = note
+        if let Note::Message { id, .. } = note
             && let Some(point @ None) = self.rewind_points.get_mut(&id)
         {
-            *point = before;
+            // What a history only repeats has no place of its own, but the response of a call stands behind the call.
+            *point = match decision.in_history && out.last_seq() == before {
+                true => last_call_of(&line, out),
+                false => before,
+            };
         }
         (kind.name(), decision.in_history)
     }
@@ -336,4 +348,24 @@ impl Events {
             }
         }
     }
+}
+
+/// The last call that has a response in this message.
+#[cold]
+fn last_call_of(message: &Line<'_>, out: &Emitter<'_>) -> Option<Seq> {
+    let responses = parts(message.content()).filter_map(|part| part.response());
+    responses
+        .filter_map(|response| out.seq_of_call(text(FunctionResponse::lenient(response).id())?))
+        .max()
+}
+
+/// Emits the summary that the harness makes of the calls of the session.
+#[cold]
+fn emit_scratchpad(scratchpad: Value<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
+    let summary = non_empty_text(Scratchpad::lenient(scratchpad).summary());
+    let event = Meta::System {
+        name: Text::Plain("memory_scratchpad"),
+        text: summary,
+    };
+    out.emit(event, place);
 }

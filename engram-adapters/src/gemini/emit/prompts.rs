@@ -1,7 +1,7 @@
 //! The events of messages with the role `user`: prompts, contexts, results as the model gets them, and what was typed at the terminal.
 
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{Author, ImplicitInput, Meta, MsgIn, Role};
+use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
@@ -15,48 +15,59 @@ use crate::gemini::schema::{
     HOOK_BEGIN, LOADED_CONTEXT, SESSION_CONTEXT, STATE_SNAPSHOT, TypedTexts, UNTAGGED_CONTEXT,
     count_responses, displayed_responses, hook_before, objective, parts,
 };
+use crate::gemini::wrappers::{REFERENCES, References, WRAPPERS, is_of_harness};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, text};
+use crate::shared::wrappers::{self, split};
 
-/// Prefixes of texts that the harness writes in the user's place, as raw JSON.
-const HARNESS_TEXTS: &[&str] = &[
-    // In a message in place of a tool result (0.16.0).
-    "[Function Response: ",
-    // The output of a command that the user ran with `!`.
-    "I ran the following shell command:\\n",
-    // Files that the user named with `@`, inserted in the prompt.
-    "\\n--- Content from referenced files ---",
-    "\\nContent from @",
-    "\\n--- End of content ---",
-    "System: Please continue.",
-    // What a sub-agent gets that stops without its last call, or too late. Up to 0.31 the log of its session has it.
-    "You have stopped calling tools without finishing. You have one final chance ",
-    "You have exceeded the time limit. You have one final chance ",
-    "You have exceeded the maximum number of turns. You have one final chance ",
-    // The request for a summary, which 0.4.1 records as a prompt.
-    "First, reason in your scratchpad. Then, generate the <state_snapshot>.",
-];
+/// A text in the user's place.
+#[derive(Clone, Copy)]
+pub(super) struct UserText<'t> {
+    pub text: Text<'t>,
+    pub giver: Giver,
+    /// Its message is part of a history that is written again.
+    pub in_history: bool,
+    pub place: Pointer<'t>,
+}
+
+/// What the log tells of who gave a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Giver {
+    /// Nothing, or that it was typed.
+    Typed,
+    /// The harness expanded what was typed, or a hook wrote it.
+    Expanded,
+    /// It is the content of a file that the prompt names, or a line around such contents.
+    Referenced,
+}
 
 impl Events {
-    /// A message in the user's place: prompts, expanded prompts, results as the model gets them, files.
+    /// A message in the user's place: prompts with their files, expanded prompts, results as the model gets them.
     pub(super) fn user(&mut self, message: &Message<'_>, out: &mut Emitter<'_>) {
         let (line, path) = (&message.line, message.path);
         let Some(content) = line.content() else {
             return;
         };
+        let typed = |text, giver, place| UserText {
+            text,
+            giver,
+            in_history: message.in_history,
+            place,
+        };
         if let Some(text) = content.text() {
-            return self.user_text(text, true, message.in_history, Pointer::At(path), out);
+            let text = typed(text, Giver::Typed, Pointer::At(path));
+            return self.user_text(text, &mut Vec::new(), out);
         }
-        let typed = TypedTexts::of(line);
-        if typed.are_missing {
-            for text in &typed.texts {
-                self.user_text(
-                    *text,
-                    true,
-                    message.in_history,
-                    Pointer::At("/displayContent"),
-                    out,
-                );
+        let responses = count_responses(Some(content));
+        let mut files = match responses {
+            0 => self.new_files(content),
+            _ => Vec::new(),
+        };
+        let words = TypedTexts::of(line);
+        if words.are_missing {
+            for text in &words.texts {
+                let text = typed(*text, Giver::Typed, Pointer::At("/displayContent"));
+                self.user_text(text, &mut files, out);
             }
         }
         for (n, response) in displayed_responses(line) {
@@ -68,7 +79,7 @@ impl Events {
                 );
             }
         }
-        let responses = count_responses(Some(content));
+        let (mut references, mut first_file) = (References::default(), None);
         for (n, part) in parts(Some(content)).enumerate() {
             if let Some(response) = part.response() {
                 // A file next to a single result is part of that result.
@@ -82,22 +93,16 @@ impl Events {
                     );
                 }
             } else if let Some(text) = text(part.plain_text()) {
-                self.user_text(
-                    text,
-                    typed.is_typed(text),
-                    message.in_history,
-                    Pointer::Field(path, n, "/text"),
-                    out,
-                );
-            } else if let Some(file) = part.file() {
+                let giver = match () {
+                    () if references.hold(text) => Giver::Referenced,
+                    () if words.is_typed(text) => Giver::Typed,
+                    () => Giver::Expanded,
+                };
+                let text = typed(text, giver, Pointer::Field(path, n, "/text"));
+                self.user_text(text, &mut files, out);
+            } else if part.file().is_some() {
                 if responses == 0 && self.plan.is_new() {
-                    let message = MsgIn {
-                        role: Role::User,
-                        by: self.prompt_author(),
-                        text: None,
-                        attachments: vec![attachment(file)],
-                    };
-                    out.emit(message, Pointer::Item(path, n));
+                    first_file.get_or_insert(n);
                 }
             } else {
                 out.unrecognized_block(
@@ -107,18 +112,36 @@ impl Events {
                 );
             }
         }
+        // No words have them.
+        if let Some(n) = first_file.filter(|_| !files.is_empty()) {
+            let message = MsgIn {
+                role: Role::User,
+                by: self.prompt_author(),
+                text: None,
+                attachments: files,
+            };
+            out.emit(message, Pointer::Item(path, n));
+        }
     }
 
-    /// A text in the user's place: a prompt, the environment, or the summary of a compaction. `is_typed` unless the harness expanded what
-    /// the user typed.
+    /// The files of a prompt that were not given before.
+    fn new_files<'c>(&self, content: Value<'c>) -> Vec<Attachment<'c>> {
+        let files = parts(Some(content)).filter(|part| text(part.plain_text()).is_none());
+        files
+            .filter_map(|part| part.file())
+            .zip(self.plan.files_of_message())
+            .filter_map(|(file, is_new)| is_new.then(|| attachment(file)))
+            .collect()
+    }
+
+    /// A text in the user's place: a prompt, the environment, or the summary of a compaction. The first words of a prompt take its files.
     pub(super) fn user_text(
         &mut self,
-        text: Text<'_>,
-        is_typed: bool,
-        in_history: bool,
-        place: Pointer<'_>,
+        said: UserText<'_>,
+        files: &mut Vec<Attachment<'_>>,
         out: &mut Emitter<'_>,
     ) {
+        let (text, place) = (said.text, said.place);
         let is_instructions = self.is_subagent && text.starts_with(LOADED_CONTEXT);
         let is_context = text.starts_with(SESSION_CONTEXT)
             || text.starts_with(UNTAGGED_CONTEXT)
@@ -128,14 +151,16 @@ impl Events {
         if text.is_empty() || !self.plan.is_new() {
             return;
         }
-        if is_context {
+        if said.giver == Giver::Referenced {
+            emit_context(REFERENCES, text, place, out);
+        } else if is_context {
             let name = if is_instructions {
                 "instructions"
             } else {
                 "environment"
             };
             emit_context(name, text, place, out);
-        } else if in_history && is_summary {
+        } else if said.in_history && is_summary {
             out.emit(
                 Meta::Compaction {
                     text: Some(text),
@@ -144,48 +169,65 @@ impl Events {
                 place,
             );
         } else {
-            self.prompt(text, is_typed, place, out);
+            self.prompt(said, files, out);
         }
     }
 
     /// A prompt, the task of a sub-agent, or what the harness writes in their place.
     fn prompt(
         &mut self,
-        text: Text<'_>,
-        is_typed: bool,
-        place: Pointer<'_>,
+        said: UserText<'_>,
+        files: &mut Vec<Attachment<'_>>,
         out: &mut Emitter<'_>,
     ) {
-        let words = split_hook(text, place, out);
-        let text = words.as_deref().map_or(text, Text::Plain);
+        let place = said.place;
+        let words = split_hook(said.text, place, out);
+        let text = words.as_deref().map_or(said.text, Text::Plain);
         if text.is_empty() {
             return;
         }
-        let is_harness_text =
-            !is_typed || HARNESS_TEXTS.iter().any(|prefix| text.starts_with(prefix));
+        let decoded = text.decode_lossy();
         let by = match text {
-            _ if is_harness_text => Author::Harness,
+            _ if said.giver == Giver::Expanded || is_of_harness(&decoded) => Author::Harness,
             _ if self.is_task(text) => Author::Agent,
             _ => self.prompt_author(),
         };
-        let message = |text| MsgIn {
+        let message = |text, files: Vec<_>| MsgIn {
             role: Role::User,
             by,
             text: Some(text),
-            attachments: Vec::new(),
+            attachments: files,
         };
-        let task = if by == Author::Agent {
-            objective(&text.decode_lossy())
-        } else {
-            None
-        };
-        match task.as_deref() {
-            // The harness has put the task into a template.
-            Some(task) => {
-                out.emit(message(Text::Token(task)), place);
-                emit_context("agent_template", text, place, out);
+        match by {
+            Author::Harness => drop(out.emit(message(text, Vec::new()), place)),
+            Author::Agent => {
+                let task = objective(&decoded);
+                let files = std::mem::take(files);
+                match task.as_deref() {
+                    // The harness has put the task into a template.
+                    Some(task) => {
+                        out.emit(message(Text::Token(task), files), place);
+                        emit_context("agent_template", text, place, out);
+                    }
+                    None => drop(out.emit(message(text, files), place)),
+                }
             }
-            None => drop(out.emit(message(text), place)),
+            Author::Person => {
+                let parts = split(&decoded, WRAPPERS);
+                let is_whole = matches!(parts[..], [] | [wrappers::Part::Words(_)]);
+                for part in parts {
+                    match part {
+                        wrappers::Part::Words(words) => {
+                            // As the log has it: a half surrogate pair is lost when it is decoded.
+                            let words = if is_whole { text } else { Text::Plain(words) };
+                            out.emit(message(words, std::mem::take(files)), place);
+                        }
+                        wrappers::Part::Wrapped { name, text } => {
+                            emit_context(name, Text::Plain(text), place, out);
+                        }
+                    }
+                }
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use engram_core::steps::Emitter;
 
 use crate::gemini::notes::Note;
 use crate::gemini::plan::repeats::{Decision, repeats};
-use crate::gemini::plan::responses::{Piece, Usage, pieces, usages};
+use crate::gemini::plan::responses::{Piece, Usage, last_records, pieces, usages};
 use crate::gemini::readers::Blob;
 use crate::gemini::schema::Form;
 use crate::shared::media::base64_hash;
@@ -80,6 +80,14 @@ impl Plan {
         next.unwrap_or((Note::Piece { bytes: 0 }, Decision::default()))
     }
 
+    /// For each file of the current message, in their order: whether it is new.
+    pub(super) fn files_of_message(&self) -> impl Iterator<Item = bool> {
+        let rest = self.notes.iter().zip(&self.decisions).skip(self.at);
+        rest.take_while(|(note, _)| !matches!(note, Note::Record { .. } | Note::Message { .. }))
+            .filter(|(note, _)| matches!(note, Note::File { .. }))
+            .map(|(_, decision)| !decision.is_repeated)
+    }
+
     /// True if the next fact is new.
     pub fn is_new(&mut self) -> bool {
         let (note, decision) = self.next_note();
@@ -134,6 +142,7 @@ impl Events {
     pub fn decide(&mut self, notes: Vec<Note>, objectives: HashSet<u64>) {
         self.objectives = objectives;
         let mut decisions = repeats(self.form, &notes);
+        last_records(self.form, &notes, &mut decisions);
         let usages = if self.form == Form::Lines {
             usages(&notes, &mut decisions)
         } else {

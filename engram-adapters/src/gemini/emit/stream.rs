@@ -8,6 +8,7 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
+use super::calls::is_denied;
 use super::prompts::split_hook;
 use super::state::{Answer, Events, set_header};
 use crate::gemini::descriptor::TOOLS;
@@ -139,14 +140,14 @@ fn tool_use(line: &StreamLine<'_>, out: &mut Emitter<'_>) {
 }
 
 fn tool_result(line: &StreamLine<'_>, out: &mut Emitter<'_>) {
+    let message = line.error().and_then(|error| error.member("message"));
     let status = match raw_str(line.status()) {
         "success" => Some(Status::Ok),
+        "error" if message.is_some_and(is_denied) => Some(Status::Denied),
         "error" => Some(Status::Error),
         _ => None,
     };
-    let stderr = line
-        .error()
-        .and_then(|error| non_empty_text(error.member("message")));
+    let stderr = non_empty_text(message);
     let result = ToolResult {
         call_id: text(line.call_id()),
         status,

@@ -7,9 +7,7 @@ use engram_core::steps::Check;
 use engram_core::text::Text;
 
 use super::{CallList, Note, Notes, call_key, key, response_key, text_key, thought_key};
-use crate::gemini::readers::{
-    Call, FileArgs, FileChange, FunctionCall, FunctionResponse, Line, Thought,
-};
+use crate::gemini::readers::{Call, FileArgs, FunctionCall, FunctionResponse, Line, Thought};
 use crate::gemini::schema::{OBJECTIVE, joined_thought, parts};
 use crate::shared::value::{Value, text};
 
@@ -192,7 +190,7 @@ impl Notes {
                 key: response_key(&FunctionResponse::lenient(response)),
             });
         }
-        if call.is_edit() && call.succeeded() {
+        if call.succeeded() {
             check_edit(call)?;
         }
         Ok(())
@@ -201,10 +199,9 @@ impl Notes {
 
 /// An edit that has the file before and after must name the file, and have its text.
 fn check_edit(call: &Call<'_>) -> Result<(), Fault> {
-    let Some(display) = call.display().filter(|display| display.is_object()) else {
+    let Some(change) = call.change() else {
         return Ok(());
     };
-    let change = FileChange::lenient(display);
     let missing = |field: &str, expected| {
         Err(Fault::malformed(
             format!("/resultDisplay{field}"),

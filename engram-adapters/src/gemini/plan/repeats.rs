@@ -104,7 +104,9 @@ impl Seen {
                 self.is_thought_of_turn(key, nth) || self.is_old_text(key)
             }
             Note::Content { key } => self.message.turn.content || self.is_old_text(key),
-            Note::Text { key } | Note::NamelessCall { key } => self.is_old_text(key),
+            Note::Text { key } | Note::File { key } | Note::NamelessCall { key } => {
+                self.is_old_text(key)
+            }
             Note::UserText { key } => {
                 (!self.message.in_history && self.ends_interjection(key)) || self.is_old_text(key)
             }

@@ -2,4 +2,5 @@
 
 pub mod detect;
 mod repeated_logs;
+pub mod session_forms;
 pub mod side_info;

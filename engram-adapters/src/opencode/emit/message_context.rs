@@ -23,8 +23,6 @@ pub struct MessageContext<'a> {
     pub is_summary: bool,
     /// A `step-finish` part says the tokens of each request.
     pub has_step_finish: bool,
-    /// The message has all requests of a turn (up to 0.5.29).
-    pub is_turn: bool,
     /// It says why the last request ended. Then `input` leaves out what came from the cache.
     pub has_finish: bool,
     /// The message was copied from the session that this session was forked from.
@@ -45,7 +43,6 @@ impl<'a> MessageContext<'a> {
             model: non_empty_text(envelope.model_id()),
             is_summary: is_true(envelope.summary()),
             has_step_finish,
-            is_turn: envelope.system().is_some_and(Value::is_array),
             has_finish: envelope.finish().is_some(),
             is_replay: replay.is_replay(
                 raw_str(envelope.id()),
@@ -174,7 +171,6 @@ fn without_texts(context: &MessageContext<'_>) -> MessageContext<'static> {
         key,
         is_summary,
         has_step_finish,
-        is_turn,
         has_finish,
         is_replay,
         printed_at,
@@ -188,7 +184,6 @@ fn without_texts(context: &MessageContext<'_>) -> MessageContext<'static> {
         model: None,
         is_summary,
         has_step_finish,
-        is_turn,
         has_finish,
         is_replay,
         printed_at,

@@ -35,7 +35,7 @@ pub(super) fn message(
     if let Some(value) = envelope.summary().filter(|summary| summary.is_object()) {
         emitted |= summary(value, pointer, out);
     }
-    emitted |= has_end(envelope, context, state.stated);
+    emitted |= has_end(envelope, context, state.decision.stated);
     let record = match context.speaker {
         Speaker::User => MessageKind::User,
         Speaker::Assistant | Speaker::Unknown => MessageKind::Assistant,

@@ -25,7 +25,7 @@ use engram_core::steps::{Emitter, Record};
 
 use super::format::{InfoKind, LineKind, rule};
 use super::notes::{Note, Place};
-use super::plan::{Decision, decide};
+use super::plan::{Decision, Files, decide};
 use super::readers::{Envelope, Line, Part, StepMessage, StepPart, StepTime, Time};
 use crate::shared::value::{Value, integer, raw_str, text};
 use message_context::{LastMessage, MessageContext};
@@ -39,6 +39,7 @@ pub struct Events {
     state: SessionState,
     notes: Vec<Note>,
     decisions: Vec<Decision>,
+    files: Files,
     /// The next note.
     at: usize,
     message: LastMessage,
@@ -53,6 +54,7 @@ impl Events {
             state,
             notes: Vec::new(),
             decisions: Vec::new(),
+            files: Files::new(),
             at: 0,
             message: LastMessage::default(),
             has_end: BTreeSet::new(),
@@ -61,7 +63,7 @@ impl Events {
 
     /// Takes the notes of all records.
     pub fn decide(&mut self, notes: Vec<Note>) {
-        self.decisions = decide(&notes);
+        (self.decisions, self.files) = decide(&notes);
         self.has_end = notes
             .iter()
             .filter(|note| note.has_end)
@@ -81,7 +83,8 @@ impl Events {
             return Outcome::Mapped;
         };
         self.at += 1;
-        self.state.stated = decision.stated;
+        self.state.decision = decision;
+        self.state.files = self.files.remove(&record.number).unwrap_or_default();
         self.reach(record, place, out);
         let converted = match place {
             Place::Info if note.record == InfoKind::Session.name() => {
@@ -182,7 +185,7 @@ impl Events {
             record.number,
             &context,
             envelope.tool().is_some(),
-            state.stated,
+            state.decision.stated,
             completed,
         );
         if is_repeat {
@@ -203,7 +206,13 @@ impl Events {
         let context = MessageContext::of_step(&view, &state.replay);
         let completed = integer(StepTime::lenient_opt(view.time()).completed())
             .filter(|_| raw_str(view.kind()) == "assistant");
-        self.message = LastMessage::of(record.number, &context, false, state.stated, completed);
+        self.message = LastMessage::of(
+            record.number,
+            &context,
+            false,
+            state.decision.stated,
+            completed,
+        );
         if is_repeat {
             return Outcome::Mapped;
         }

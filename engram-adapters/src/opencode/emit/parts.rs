@@ -1,7 +1,9 @@
 //! The parts of a message, tool calls excepted: text, reasoning, files, usage, notices.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts};
+use engram_core::event::{
+    Attachment, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts,
+};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Lookup};
 use engram_core::text::Text;
@@ -12,13 +14,14 @@ use super::message_context::MessageContext;
 use super::session_state::SessionState;
 use super::system_events::{emit_error, emit_system, notice};
 use super::usage::{step_usage, usage};
-use crate::opencode::format::PartKind;
+use crate::opencode::format::{PartKind, rule};
 use crate::opencode::notes::Speaker;
 use crate::opencode::readers::{Invocation, Part, Time, Tokens};
 use crate::opencode::record_facts::CALL;
 use crate::opencode::results::attachment::attachment;
 use crate::opencode::results::call::Call;
 use crate::opencode::schema::bool_opt;
+use crate::opencode::wrappers::is_of_plugin;
 use crate::shared::time::MillisFormatter;
 use crate::shared::value::{self, Value, integer, is_true, non_empty_text, raw_str};
 
@@ -114,7 +117,7 @@ fn tool(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
         id: part.id(),
         pointer,
         dialect: state.dialect,
-        is_stated: state.stated[CALL],
+        is_stated: state.decision.stated[CALL],
     };
     emit_call(&call, &place, &mut state.clock, out)
 }
@@ -131,17 +134,12 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
         Speaker::User => {
             let by = match author(state, record) {
                 Author::Harness => Author::Harness,
-                _ => prompt_author(state, record.message.key, text, record.pointer, out),
-            };
-            out.emit(
-                MsgIn {
-                    role: Role::User,
-                    by,
-                    text: Some(text),
-                    attachments: Vec::new(),
+                _ => match prompt_author(state, record.message.key, text, record.pointer, out) {
+                    Author::Person if is_of_plugin(text) => Author::Harness,
+                    by => by,
                 },
-                record.pointer,
-            );
+            };
+            emit_prompt(state, record, (by, Some(text)), out);
         }
         Speaker::Assistant if record.message.is_summary => {
             let trigger = state.compaction.take().map(Text::Plain);
@@ -170,7 +168,7 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
 
 /// Who wrote a part of a prompt: the harness, or whoever gave the message.
 fn author(state: &SessionState, record: &PartRecord<'_>) -> Author {
-    match is_true(record.part.synthetic()) {
+    match is_true(record.part.synthetic()) || state.decision.is_of_harness {
         true => Author::Harness,
         false if state.later_calls.is_of_person(record.message.key) => Author::Person,
         false => state.prompt_author,
@@ -228,9 +226,13 @@ fn step_finish(
 ) -> Outcome {
     let tokens = Tokens::lenient_opt(record.part.tokens());
     let (cost, reason) = (record.part.cost(), record.part.reason());
+    let mut message = *record.message;
+    if state.decision.is_one_of_several {
+        message.message_id = None;
+    }
     let usage = match state.dialect {
-        dialect if dialect.is_step => step_usage(&tokens, cost, reason, record.message),
-        dialect => usage(&tokens, cost, reason, record.message, dialect),
+        dialect if dialect.is_step => step_usage(&tokens, cost, reason, &message),
+        dialect => usage(&tokens, cost, reason, &message, dialect),
     };
     out.emit(usage, record.pointer);
     Outcome::Mapped
@@ -254,25 +256,19 @@ fn patch(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
 
 /// An attached file.
 fn file(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let file = attachment(
-        record.part.mime().or(record.part.media_type()),
-        record.part.url(),
-        record.part.filename(),
-    );
     match record.message.speaker {
+        Speaker::User if state.decision.is_attached => {
+            return Outcome::Duplicate {
+                record: PartKind::File.name(),
+                rule: rule::PROMPT_FILE,
+            };
+        }
         Speaker::User => {
             let by = author(state, record);
-            out.emit(
-                MsgIn {
-                    role: Role::User,
-                    by,
-                    text: None,
-                    attachments: vec![file],
-                },
-                record.pointer,
-            );
+            emit_prompt(state, record, (by, None), out);
         }
         Speaker::Assistant => {
+            let file = file_of(record.part);
             let input = ImplicitInput {
                 name: Text::Plain("file"),
                 file: file.name,
@@ -285,6 +281,44 @@ fn file(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
         Speaker::Unknown => {}
     }
     Outcome::Mapped
+}
+
+/// Emits a prompt with its files: that of the part, and those of other parts of the message.
+fn emit_prompt(
+    state: &mut SessionState,
+    record: &PartRecord<'_>,
+    (by, text): (Author, Option<Text<'_>>),
+    out: &mut Emitter<'_>,
+) {
+    let numbers = std::mem::take(&mut state.files);
+    let mut others: Vec<_> = numbers
+        .into_iter()
+        .filter_map(|number| record.others.get(number))
+        .collect();
+    let others: Vec<Part<'_>> = others
+        .iter_mut()
+        .filter_map(|other| other.value().map(Part::lenient))
+        .collect();
+    let own = text.is_none().then(|| file_of(record.part));
+    let attachments = own.into_iter().chain(others.iter().map(file_of)).collect();
+    out.emit(
+        MsgIn {
+            role: Role::User,
+            by,
+            text,
+            attachments,
+        },
+        record.pointer,
+    );
+}
+
+/// The file of a part.
+fn file_of<'a>(part: &Part<'a>) -> Attachment<'a> {
+    attachment(
+        part.mime().or(part.media_type()),
+        part.url(),
+        part.filename(),
+    )
 }
 
 /// The beginning of a compaction.

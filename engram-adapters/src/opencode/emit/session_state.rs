@@ -8,6 +8,7 @@ use super::last_stated::LastStated;
 use super::later_calls::LaterCalls;
 use super::replay::ReplayTracker;
 use super::revert::{Revert, Undone};
+use crate::opencode::plan::Decision;
 use crate::opencode::revisions::{Dialect, dialect};
 use crate::shared::time::MillisFormatter;
 
@@ -25,8 +26,10 @@ pub struct SessionState {
     /// What started the last compaction, whose summary is in a later message.
     pub compaction: Option<&'static str>,
     pub last_stated: LastStated,
-    /// Which facts of the current record earlier ones have said.
-    pub stated: [bool; 3],
+    /// The decision about the current record.
+    pub decision: Decision,
+    /// The records of the files of the current prompt.
+    pub files: Vec<usize>,
     /// Keys of system prompts that have been emitted.
     pub system_prompts: KeyMap<()>,
     pub clock: MillisFormatter,
@@ -49,7 +52,8 @@ impl SessionState {
             side_info,
             compaction: None,
             last_stated: LastStated::default(),
-            stated: [false; 3],
+            decision: Decision::default(),
+            files: Vec::new(),
             system_prompts: KeyMap::default(),
             clock: MillisFormatter::default(),
         }

@@ -145,7 +145,7 @@ fn shell(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_
         args: message.command().map(Value::raw),
         ..ToolCall::new(Text::Plain(TOOL), TOOLS.kind(TOOL))
     };
-    if !state.stated[CALL] {
+    if !state.decision.stated[CALL] {
         out.emit(call, record.pointer);
     }
     let exit = integer(message.exit());

@@ -95,7 +95,7 @@ fn tool(state: &mut SessionState, record: &StepPartRecord<'_>, out: &mut Emitter
         return Outcome::Mapped;
     };
     call.directory = state.last_stated.cwd();
-    let is_stated = state.stated[CALL];
+    let is_stated = state.decision.stated[CALL];
     let place = CallPlace {
         message: record.message,
         id: None,

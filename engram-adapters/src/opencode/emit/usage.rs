@@ -63,13 +63,12 @@ pub(super) fn usage<'a>(
         reasoning,
         ..event::Tokens::default()
     };
-    let message_id = message.message_id.filter(|_| !message.is_turn);
     let (tokens, cost) = if counts.is_spent() {
         (tokens, cost)
     } else {
         Default::default()
     };
-    of_response(tokens, cost, stop_reason, message_id, message.model)
+    of_response(tokens, cost, stop_reason, message.message_id, message.model)
 }
 
 /// Tokens and cost of a request of 2.x, which counts reasoning apart from the output and the cache apart from the input.

@@ -1,8 +1,11 @@
 //! The result of a finished call, then its reads and edits by tool.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{SideFile, Status, ToolResult};
+use engram_core::event::{
+    Author, Decision, Meta, MsgIn, Permission, Role, SideFile, Status, ToolResult,
+};
 use engram_core::steps::Emitter;
+use engram_core::text::Text;
 use memchr::memmem;
 
 use super::attachment::attachment;
@@ -17,6 +20,9 @@ const DENIED: [&str; 2] = [
     "The user rejected permission",
     "The user has specified a rule which prevents",
 ];
+
+/// What precedes the words that the user typed instead of allowing the call (1.14.34 and later).
+const FEEDBACK: &str = " with the following feedback: ";
 
 /// Its messages for a call that the user stopped, or a question without an answer.
 const CANCELLED: [&str; 2] = ["Tool execution aborted", "The user dismissed this question"];
@@ -48,7 +54,29 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
         .attachments
         .extend(contents.map(|file| attachment(file.mime(), file.uri(), file.name())));
     let succeeded = result.status == Some(Status::Ok);
+    let feedback = result
+        .stderr
+        .filter(|_| result.status == Some(Status::Denied));
+    let feedback = feedback.and_then(feedback_of);
+    if let Some(words) = &feedback {
+        let denied = Permission {
+            decision: Decision::Deny,
+            tool: Some(call.name),
+            call_id: call.id,
+            text: Some(Text::Plain(words)),
+        };
+        out.emit(Meta::Permission(denied), pointer);
+    }
     out.emit(result, pointer);
+    if let Some(words) = &feedback {
+        let typed = MsgIn {
+            role: Role::User,
+            by: Author::Person,
+            text: Some(Text::Plain(words)),
+            attachments: Vec::new(),
+        };
+        out.emit(typed, pointer);
+    }
     if succeeded && call.input.is_some() {
         match &*call.tool {
             "read" => reads::read(call, dialect, pointer, out),
@@ -59,6 +87,13 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
             _ => (),
         }
     }
+}
+
+/// What a person typed who did not allow a call.
+fn feedback_of(error: Text<'_>) -> Option<String> {
+    let error = error.decode_lossy();
+    let (_, words) = error.split_once(FEEDBACK)?;
+    (error.starts_with(DENIED[0]) && !words.is_empty()).then(|| words.to_owned())
 }
 
 /// The result, without attachments.

@@ -1,0 +1,168 @@
+//! Prompts of several parts, and whose words they are.
+
+use engram_core::adapter::SideInfo;
+use engram_core::policy::Policy;
+use serde_json::{Value, json};
+
+use super::convert;
+
+const INFO: &str = r#"{"id":"ses_1","version":"1.18.34","title":"A title","time":{"created":1000,"updated":2000}}"#;
+
+/// An export of messages: the role of each, and its parts.
+fn tape(info: &str, messages: &[(&str, &str)]) -> Vec<Value> {
+    let message = |(n, (role, parts)): (usize, &(&str, &str))| {
+        format!(
+            r#"{{"info":{{"id":"msg_{n}","role":"{role}","time":{{"created":{}}}}},"parts":[{parts}]}}"#,
+            1001 + n
+        )
+    };
+    let messages: Vec<String> = messages.iter().enumerate().map(message).collect();
+    let text = format!(r#"{{"info":{info},"messages":[{}]}}"#, messages.join(","));
+    convert(&text, SideInfo::default(), Policy::Strict).unwrap()
+}
+
+/// Author and text of each message, and how many files it has.
+fn said(tape: &[Value]) -> Vec<(&str, &str, usize)> {
+    let messages = tape.iter().filter(|event| event["k"] == "msg.in");
+    messages
+        .map(|event| {
+            (
+                event["by"].as_str().unwrap_or_default(),
+                event["text"].as_str().unwrap_or_default(),
+                event["attachments"].as_array().map_or(0, Vec::len),
+            )
+        })
+        .collect()
+}
+
+const FILE: &str =
+    r#"{"type":"file","mime":"image/png","filename":"a.png","url":"data:image/png;base64,aGk="}"#;
+
+#[test]
+fn the_files_of_a_message_are_attachments_of_its_words() {
+    let read = r#"{"type":"text","synthetic":true,"text":"Called the Read tool"}"#;
+    let parts = format!(r#"{FILE},{{"type":"text","text":"look"}},{read},{FILE}"#);
+    let files = format!("{FILE},{FILE}");
+    let tape = tape(INFO, &[("user", &parts), ("user", &files)]);
+    assert_eq!(
+        said(&tape),
+        [
+            ("person", "look", 2),
+            ("harness", "Called the Read tool", 0),
+            ("person", "", 2)
+        ]
+    );
+    let ledger = &tape.last().unwrap()["ledger"];
+    assert_eq!(
+        ledger["omitted"],
+        json!([
+            {"type":"message/user","rule":"message.envelope","count":2},
+            {"type":"part/file","rule":"prompt.file","count":3}
+        ])
+    );
+}
+
+#[test]
+fn words_that_no_person_typed_are_the_harness_s() {
+    let text = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+    let ignored = r#"{"type":"text","text":"3 pruned","ignored":true}"#;
+    let overflow = r#"{"type":"compaction","auto":true,"overflow":true}"#;
+    let manual = r#"{"type":"compaction","auto":false}"#;
+    let (one, two) = (text("one"), text("two"));
+    let plugin = text("[SYSTEM DIRECTIVE: OH-MY-OPENCODE - TODO CONTINUATION]");
+    let tape = tape(
+        INFO,
+        &[
+            ("user", &one),
+            ("user", overflow),
+            ("user", &one),
+            ("user", manual),
+            ("user", &one),
+            ("user", ignored),
+            ("user", &format!("{two},{ignored}")),
+            ("user", &plugin),
+        ],
+    );
+    assert_eq!(
+        said(&tape)
+            .into_iter()
+            .map(|(by, text, _)| (by, text))
+            .collect::<Vec<_>>(),
+        [
+            ("person", "one"),
+            ("harness", "one"),
+            ("person", "one"),
+            ("harness", "3 pruned"),
+            ("person", "two"),
+            ("person", "3 pruned"),
+            (
+                "harness",
+                "[SYSTEM DIRECTIVE: OH-MY-OPENCODE - TODO CONTINUATION]"
+            ),
+        ]
+    );
+}
+
+#[test]
+fn a_child_session_that_no_agent_started_has_a_persons_prompts() {
+    let by = |title: &str| {
+        let info = INFO.replace(
+            r#""title":"A title""#,
+            &format!(r#""parentID":"ses_0","title":"{title}""#),
+        );
+        let prompt = r#"{"type":"text","text":"go"}"#;
+        said(&tape(&info, &[("user", prompt)]))[0].0.to_owned()
+    };
+    assert_eq!(by("work (@general subagent)"), "agent");
+    assert_eq!(by("A child of the client"), "person");
+}
+
+#[test]
+fn each_request_of_a_message_has_a_usage() {
+    let end = |n| {
+        format!(
+            r#"{{"id":"prt_{n}","type":"step-finish","cost":0,"tokens":{{"total":{n},"input":{n},"output":0,"reasoning":0,"cache":{{"read":0,"write":0}}}}}}"#
+        )
+    };
+    let several = [end(1), end(2), end(3)].join(",");
+    let tape = tape(INFO, &[("assistant", &several), ("assistant", &end(4))]);
+    let usages: Vec<_> = tape
+        .iter()
+        .filter(|event| event["label"] == "usage")
+        .map(|event| {
+            (
+                event["tokens"]["input"].as_u64(),
+                event["message_id"].as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        usages,
+        [
+            (Some(1), None),
+            (Some(2), None),
+            (Some(3), None),
+            (Some(4), Some("msg_1"))
+        ]
+    );
+}
+
+#[test]
+fn words_beside_a_refusal_are_its_reason_and_a_persons() {
+    let error = "The user rejected permission to use this specific tool call";
+    let part = |error: &str| {
+        format!(
+            r#"{{"type":"tool","tool":"bash","callID":"c","state":{{"status":"error","input":{{"command":"rm a"}},"error":"{error}"}}}}"#
+        )
+    };
+    let words = format!("{error} with the following feedback: not this one");
+    let with_words = tape(INFO, &[("assistant", &part(&words))]);
+    assert_eq!(said(&with_words), [("person", "not this one", 0)]);
+    let denied: Vec<_> = with_words
+        .iter()
+        .filter(|event| event["label"] == "permission")
+        .map(|event| (event["decision"].as_str(), event["text"].as_str()))
+        .collect();
+    assert_eq!(denied, [(Some("deny"), Some("not this one"))]);
+    assert!(said(&tape(INFO, &[("assistant", &part(error))])).is_empty());
+}

@@ -1,0 +1,357 @@
+//! Who made each line of a text: the one engine behind every answer about lines.
+//!
+//! The text is compared with the states and pieces of its file, then with those of other files. Lines that stayed keep their origin. A line
+//! that no comparison reaches is unknown, whatever stands around it.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::Connection;
+
+use crate::align::{LOOSE, Loose, align, find_runs};
+use crate::answer::{Tier, Why};
+use crate::explain::{self, Query};
+use crate::files::{self, Files};
+use crate::line_key::{self, Key, counts, letters};
+use crate::replay::{Origin, Replay, State, Step, replay};
+use crate::runs::{self, Of};
+
+/// Files of other names that are compared.
+const MAX_OTHER_FILES: usize = 4;
+/// A line in more files than this tells nothing about where a text comes from.
+const MAX_FILES_OF_LINE: usize = 8;
+/// Lines whose files are looked up.
+const MAX_LOOKED_UP: usize = 2000;
+/// A run of a file that is otherwise another one.
+const FROM_ELSEWHERE: Loose = Loose {
+    letters: 200,
+    lines: 8,
+};
+/// The letters of a text that is byte for byte that of another file.
+const ENOUGH_OF_ALL: usize = 10;
+/// The fewest letters of a line by which a file is found.
+const MIN_LETTERS: usize = 3;
+
+/// Who made one line.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// What the answer rests on.
+    pub tier: Tier,
+    /// The step that made it; `None` for tiers `older` and `unknown`.
+    pub step: Option<Step>,
+    /// Why it is unknown.
+    pub why: Option<Why>,
+}
+
+/// The lines of a text with who made them.
+#[derive(Debug)]
+pub struct Attributed {
+    /// One per line.
+    pub lines: Vec<Line>,
+    /// True if the whole text is a state that the index knows.
+    pub state_known: bool,
+    /// The files that the path means.
+    pub files: Files,
+    /// What was left out, and why.
+    pub notes: Vec<String>,
+}
+
+/// Finds who made each line of the text of a question.
+pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attributed> {
+    let text = line_key::keys(query.text);
+    let files = files::find(db, &query.paths, query.repo.as_ref())?;
+    let own = replay(db, &files, query.at, &text)?;
+    let mut of_text = Text::new(&text);
+    let is_same = of_text.compare(&own, Tier::Line);
+    let why = match (own.steps.is_empty(), own.has_lost) {
+        (true, _) => Why::NoSession,
+        (_, true) => Why::NoText,
+        _ => Why::Nobody,
+    };
+    let mut answers = of_text.answers(&own, why);
+    if !is_same {
+        from_elsewhere(db, query, &text, &files, &mut of_text, &mut answers)?;
+    }
+    let mut notes = Vec::new();
+    if own.is_cut {
+        notes.push("the file has too many steps; not all of them were looked at".to_owned());
+    }
+    Ok(Attributed {
+        lines: answers,
+        state_known: is_same,
+        files,
+        notes,
+    })
+}
+
+/// Lines that are still free are looked up in files of other names.
+fn from_elsewhere(
+    db: &Connection,
+    query: &Query<'_>,
+    text: &[Key],
+    own: &Files,
+    of_text: &mut Text<'_>,
+    answers: &mut [Line],
+) -> rusqlite::Result<()> {
+    for file in other_files(db, of_text, own)? {
+        let steps = replay(db, &same_file(db, file)?, query.at, text)?;
+        let taken: Vec<bool> = of_text
+            .found
+            .iter()
+            .map(|found| *found != Found::Free)
+            .collect();
+        of_text.compare_other(&steps);
+        let found = of_text.answers(&steps, Why::Nobody);
+        for (at, line) in found.into_iter().enumerate() {
+            if !taken[at]
+                && of_text.found[at] != Found::Free
+                && (line.step.is_some() || line.tier == Tier::Older)
+            {
+                answers[at] = line;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A file, and others of the index with the same path: sessions below different directories name it differently.
+fn same_file(db: &Connection, file: i64) -> rusqlite::Result<Files> {
+    let mut same = files::find(db, &[explain::path_of(db, file)?], None)?;
+    same.insert(file, String::new());
+    Ok(same)
+}
+
+/// The files that have the most lines of the text which are still free.
+fn other_files(db: &Connection, of_text: &Text<'_>, own: &Files) -> rusqlite::Result<Vec<i64>> {
+    let mut hits: HashMap<i64, usize> = HashMap::new();
+    let mut seen = HashSet::new();
+    for (at, key) in of_text.text.iter().enumerate() {
+        if of_text.found[at] != Found::Free
+            || letters(*key) < MIN_LETTERS
+            || !seen.insert(*key)
+            || seen.len() > MAX_LOOKED_UP
+        {
+            continue;
+        }
+        let mut found = runs::find(db, Of::Lines, *key, MAX_FILES_OF_LINE * 8)?;
+        found.sort_unstable();
+        found.dedup();
+        if found.len() <= MAX_FILES_OF_LINE {
+            found
+                .into_iter()
+                .for_each(|file| *hits.entry(file).or_default() += letters(*key));
+        }
+    }
+    let mut files: Vec<(i64, usize)> = hits
+        .into_iter()
+        .filter(|(file, count)| !own.contains_key(file) && *count >= MIN_LETTERS)
+        .collect();
+    files.sort_by_key(|(file, count)| (std::cmp::Reverse(*count), *file));
+    Ok(files
+        .into_iter()
+        .take(MAX_OTHER_FILES)
+        .map(|(file, _)| file)
+        .collect())
+}
+
+/// The files in which calls made most of these lines.
+pub fn files_of(db: &Connection, text: &[Key]) -> rusqlite::Result<Vec<i64>> {
+    other_files(db, &Text::new(text), &Files::new())
+}
+
+/// What is known of a line so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Free,
+    /// An equal line stands beside it.
+    Unclear,
+    At(Tier, Origin),
+}
+
+struct Text<'t> {
+    text: &'t [Key],
+    counts: HashMap<Key, u32>,
+    found: Vec<Found>,
+}
+
+impl<'t> Text<'t> {
+    fn new(text: &'t [Key]) -> Text<'t> {
+        Text {
+            text,
+            counts: counts(text),
+            found: vec![Found::Free; text.len()],
+        }
+    }
+
+    /// Compares with the states of the text's own file. True if it is one of them.
+    fn compare(&mut self, own: &Replay, tier: Tier) -> bool {
+        if let Some(last) = own.same.last() {
+            for at in 0..self.text.len() {
+                self.found[at] = Found::At(Tier::State, origin_of_all(&own.same, last, at));
+            }
+            return true;
+        }
+        let Some(best) = self.best(own) else {
+            self.take_pieces(own, tier);
+            return false;
+        };
+        self.take(&best, own, tier);
+        self.take_runs(&best, Tier::Moved, LOOSE);
+        let mut rest: Vec<&State> = own
+            .states
+            .iter()
+            .filter(|state| state.order != best.order)
+            .collect();
+        rest.sort_by_key(|state| std::cmp::Reverse(state.order));
+        rest.into_iter()
+            .for_each(|state| self.take_runs(state, tier, LOOSE));
+        self.take_pieces(own, tier);
+        false
+    }
+
+    /// Compares with the states of a file of another name: as a whole if it is mostly this text, else only long runs.
+    fn compare_other(&mut self, other: &Replay) {
+        if let Some(same) = other
+            .same
+            .last()
+            .filter(|same| line_key::letters_of(&same.lines) >= ENOUGH_OF_ALL)
+        {
+            for at in 0..self.text.len() {
+                if self.found[at] == Found::Free {
+                    self.found[at] = Found::At(Tier::Moved, origin_of_all(&other.same, same, at));
+                }
+            }
+            return;
+        }
+        let best = self.best(other);
+        let is_mostly_same = match &best {
+            Some(best) => self.is_mostly(best),
+            None => self.has_most_of(&other.pieces),
+        };
+        if let Some(best) = best
+            .as_ref()
+            .filter(|_| is_mostly_same && self.found.iter().all(|found| *found == Found::Free))
+        {
+            self.take(best, other, Tier::Moved);
+        }
+        let needs = if is_mostly_same {
+            LOOSE
+        } else {
+            FROM_ELSEWHERE
+        };
+        let states = best
+            .iter()
+            .chain(&other.states)
+            .chain(other.pieces.iter().rev());
+        states.for_each(|state| self.take_runs(state, Tier::Moved, needs));
+    }
+
+    /// True if half of the letters of the shorter of two texts stand in both, in order.
+    fn is_mostly(&self, state: &State) -> bool {
+        let all = line_key::letters_of(self.text).min(line_key::letters_of(&state.lines));
+        let same = |one: usize, other: usize| state.origins[one] == state.origins[other];
+        let aligned = align(&state.lines, self.text, &same, state.whole);
+        let stayed = aligned
+            .from
+            .iter()
+            .zip(self.text)
+            .filter(|(from, _)| from.is_some());
+        let stayed: usize = stayed.map(|(_, key)| letters(*key)).sum();
+        stayed >= LOOSE.letters && 2 * stayed >= all
+    }
+
+    /// True if half of the letters of these pieces stand in the text.
+    fn has_most_of(&self, pieces: &[State]) -> bool {
+        let all: HashSet<Key> = pieces
+            .iter()
+            .flat_map(|piece| piece.lines.iter().copied())
+            .collect();
+        let sum = |keys: &mut dyn Iterator<Item = &Key>| keys.copied().map(letters).sum::<usize>();
+        let here = sum(&mut all.iter().filter(|key| self.counts.contains_key(key)));
+        here >= LOOSE.letters && 2 * here >= sum(&mut all.iter())
+    }
+
+    /// The state with the most lines in common, in order; of equal ones the newest.
+    fn best(&self, own: &Replay) -> Option<State> {
+        let aligned = own
+            .states
+            .iter()
+            .filter(|state| !state.lines.is_empty())
+            .map(|state| {
+                let same = |one: usize, other: usize| state.origins[one] == state.origins[other];
+                (
+                    align(&state.lines, self.text, &same, state.whole).letters,
+                    state.order,
+                    state,
+                )
+            });
+        let best = aligned.max_by_key(|(letters, order, _)| (*letters, *order))?;
+        (best.0 > 0).then(|| best.2.clone())
+    }
+
+    fn take(&mut self, best: &State, own: &Replay, tier: Tier) {
+        let same = |one: usize, other: usize| best.origins[one] == best.origins[other];
+        let aligned = align(&best.lines, self.text, &same, best.whole);
+        let equal: Vec<State> = own
+            .states
+            .iter()
+            .filter(|state| state.lines == best.lines)
+            .cloned()
+            .collect();
+        for (at, from) in aligned.from.into_iter().enumerate() {
+            if let Some(old) = from {
+                self.found[at] = Found::At(tier, origin_of_all(&equal, best, old));
+            } else if aligned.unclear[at] {
+                self.found[at] = Found::Unclear;
+            }
+        }
+    }
+
+    fn take_pieces(&mut self, own: &Replay, tier: Tier) {
+        for piece in own.pieces.iter().rev() {
+            self.take_runs(piece, tier, LOOSE);
+        }
+    }
+
+    fn take_runs(&mut self, state: &State, tier: Tier, needs: Loose) {
+        let is_free = |at: usize| matches!(self.found[at], Found::Free | Found::Unclear);
+        for (at, old) in find_runs(&state.lines, self.text, &self.counts, &is_free, needs) {
+            self.found[at] = Found::At(tier, state.origins[old]);
+        }
+    }
+
+    fn answers(&self, replay: &Replay, why: Why) -> Vec<Line> {
+        let answer = |found: &Found| {
+            let unknown = |why| Line {
+                tier: Tier::Unknown,
+                step: None,
+                why: Some(why),
+            };
+            match *found {
+                Found::Free => unknown(why),
+                Found::Unclear => unknown(Why::Unclear),
+                Found::At(_, Origin::Unproven(why)) => unknown(why),
+                Found::At(_, Origin::Older) => Line {
+                    tier: Tier::Older,
+                    step: None,
+                    why: None,
+                },
+                Found::At(tier, Origin::Made(step)) => Line {
+                    tier,
+                    step: replay.steps.get(step).cloned(),
+                    why: None,
+                },
+            }
+        };
+        self.found.iter().map(answer).collect()
+    }
+}
+
+/// The origin of a line: of several equal states the newest that knows who made it.
+fn origin_of_all(same: &[State], newest: &State, at: usize) -> Origin {
+    let known = |state: &&State| matches!(state.origins[at], Origin::Made(_));
+    if known(&newest) {
+        return newest.origins[at];
+    }
+    let other = same.iter().filter(known).max_by_key(|state| state.order);
+    other.map_or(newest.origins[at], |state| state.origins[at])
+}

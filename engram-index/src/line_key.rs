@@ -1,0 +1,95 @@
+//! A line as the index keeps it: a number of 64 bits.
+
+use std::collections::HashMap;
+
+use engram_core::hash::Hash;
+
+/// 56 bits of the BLAKE3 hash of a line without its line end, and in the lowest byte how many of its characters are no white space.
+pub type Key = u64;
+
+/// The lowest byte of a line whose text nobody knows.
+const HOLE: u64 = 0xff;
+
+/// The key of a line. A `\r` at its end belongs to the line end.
+pub fn key(line: &str) -> Key {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let count = line.chars().filter(|c| !c.is_whitespace()).count() as u64;
+    (first_bytes(line.as_bytes()) & !0xff) | count.min(HOLE - 1)
+}
+
+/// The key of an unknown line: equal to itself and to nothing else. `of` names the place of the line on its tape.
+pub fn hole(of: &str) -> Key {
+    first_bytes(of.as_bytes()) | HOLE
+}
+
+/// True for a line whose text nobody knows.
+pub const fn is_hole(key: Key) -> bool {
+    key & 0xff == HOLE
+}
+
+/// How many characters of the line are no white space: at most 254.
+pub const fn letters(key: Key) -> usize {
+    if is_hole(key) {
+        0
+    } else {
+        (key & 0xff) as usize
+    }
+}
+
+/// The letters of several lines.
+pub fn letters_of(keys: &[Key]) -> usize {
+    keys.iter().copied().map(letters).sum()
+}
+
+/// How often each line stands in a text.
+pub fn counts(keys: &[Key]) -> HashMap<Key, u32> {
+    let mut counts = HashMap::with_capacity(keys.len());
+    for key in keys {
+        *counts.entry(*key).or_default() += 1;
+    }
+    counts
+}
+
+/// The lines of a text. A final line end begins no other line.
+pub fn keys(text: &str) -> Vec<Key> {
+    lines(text).map(key).collect()
+}
+
+/// The lines of a text, without a `\r` at their ends.
+pub fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    let some = (!text.is_empty()).then(|| body.split('\n'));
+    some.into_iter()
+        .flatten()
+        .map(|line| line.strip_suffix('\r').unwrap_or(line))
+}
+
+fn first_bytes(bytes: &[u8]) -> u64 {
+    let hash = Hash::of_bytes(bytes);
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash.bytes()[..8]);
+    u64::from_le_bytes(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_knows_its_letters_and_no_line_end() {
+        assert_eq!(key("a b"), key("a b\r"));
+        assert_ne!(key("a b"), key("a  b"));
+        assert_eq!(
+            (letters(key(" a b\t")), letters(key("")), letters(hole("x"))),
+            (2, 0, 0)
+        );
+        assert_eq!(letters(key(&"x".repeat(900))), 254);
+    }
+
+    #[test]
+    fn lines_have_no_line_end_and_a_text_may_lack_the_last_one() {
+        let of = |text| lines(text).collect::<Vec<_>>();
+        assert_eq!(of("a\r\nb\n\nc"), ["a", "b", "", "c"]);
+        assert_eq!((of(""), of("\n"), of("a\n")), (vec![], vec![""], vec!["a"]));
+    }
+}

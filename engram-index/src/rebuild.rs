@@ -1,0 +1,898 @@
+//! The texts that a file had on one tape, rebuilt from its reads and edits, and written as steps from one to the next.
+//!
+//! A tape has hashes of spans, ranges, arguments and results. A text is taken from an argument, a result or an earlier text, and believed
+//! where it has the hash that the tape states. What cannot be rebuilt is a gap in the text (a [hole](crate::line_key::hole)), a piece
+//! without a place, or a lost step; nothing is guessed.
+
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+
+use engram_core::file_path::full_path;
+use engram_core::hash::Hash;
+
+use crate::arguments::{Arguments, Replaced, sides};
+use crate::diff;
+use crate::line_key::{self, Key, hole, key, lines};
+use crate::rows::{Digest, FileRef, Kind, SpanRow, StepRow, What, digest};
+use crate::shell::{self, Effect};
+
+/// Arguments and results that are kept for the edits and reads that follow them.
+const MAX_KEPT_BYTES: usize = 64 << 20;
+/// Lines of a file that nobody has seen. A range beyond is not rebuilt.
+const MAX_LINES: usize = 1 << 20;
+
+/// A read with fewer lines was not cut by the harness.
+const MAX_READ: usize = 2000;
+
+/// A line, and its text if it is known.
+#[derive(Debug, Clone)]
+struct Line {
+    key: Key,
+    text: Option<Rc<str>>,
+}
+
+/// A text of a file.
+#[derive(Debug, Clone, Default)]
+struct State {
+    lines: Vec<Line>,
+    /// False if there may be more lines at the end.
+    whole: bool,
+}
+
+impl State {
+    fn of(text: &str) -> State {
+        State {
+            lines: lines(text).map(line).collect(),
+            whole: true,
+        }
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        self.lines.iter().map(|line| line.key).collect()
+    }
+
+    /// The lines of a range (from 1), joined; `None` if one of them is not known.
+    fn text(&self, (first, last): (i64, i64)) -> Option<String> {
+        let (first, last) = bounds((first, last))?;
+        let run = self.lines.get(first..last)?;
+        let texts: Option<Vec<&str>> = run.iter().map(|line| line.text.as_deref()).collect();
+        Some(texts?.join("\n"))
+    }
+
+    /// The whole text without the last line end; `None` if it is not known.
+    fn whole_text(&self) -> Option<String> {
+        let last = i64::try_from(self.lines.len()).ok()?;
+        self.text((1, last)).filter(|_| self.whole)
+    }
+
+    /// The state, if it may be the text with this hash. A read does not tell an empty last line from a line end, so both are tried.
+    fn fitting(mut self, hash: Option<&Digest>) -> Option<State> {
+        if !self.may_be(hash) {
+            self.lines.push(line(""));
+        }
+        self.may_be(hash).then_some(self)
+    }
+
+    /// False if the text is known and another one than the hash says.
+    fn may_be(&self, hash: Option<&Digest>) -> bool {
+        match (hash, self.whole_text()) {
+            (Some(hash), Some(text)) => is_hash(&text, hash) || is_hash(&(text + "\n"), hash),
+            _ => true,
+        }
+    }
+}
+
+fn line(text: &str) -> Line {
+    Line {
+        key: key(text),
+        text: Some(text.into()),
+    }
+}
+
+fn is_hash(text: &str, hash: &Digest) -> bool {
+    digest(&Hash::of_text(text)) == *hash
+}
+
+/// A range of lines from 1 as a half-open range from 0.
+fn bounds((first, last): (i64, i64)) -> Option<(usize, usize)> {
+    let (first, last) = (
+        usize::try_from(first.checked_sub(1)?).ok()?,
+        usize::try_from(last).ok()?,
+    );
+    (first <= last && last <= MAX_LINES).then_some((first, last))
+}
+
+/// What is known of a file.
+#[derive(Debug, Default)]
+struct File {
+    now: Now,
+    /// The lines that the last step left, which the next one is written against.
+    written: Vec<Key>,
+}
+
+#[derive(Debug, Default, Clone)]
+enum Now {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// There is no such file.
+    Absent,
+    /// This text.
+    Known(State),
+}
+
+/// A change of one file by one call: its spans in order, with their texts where the tape has them.
+#[derive(Debug)]
+struct Change {
+    rows: Vec<SpanRow>,
+    texts: Vec<[Option<String>; 2]>,
+}
+
+/// Rebuilds the files of one tape.
+#[derive(Debug, Default)]
+pub struct Rebuild {
+    files: HashMap<FileRef, File>,
+    arguments: HashMap<u64, Rc<Arguments>>,
+    results: HashMap<u64, Rc<str>>,
+    /// Calls in the order in which they were kept, with their bytes.
+    kept: VecDeque<(u64, usize)>,
+    kept_bytes: usize,
+    open: Option<Change>,
+    steps: Vec<StepRow>,
+    /// Commands so far, and how many there were when each file was last known.
+    commands: u64,
+    commands_at: HashMap<FileRef, u64>,
+    /// Names the holes of this tape.
+    name: String,
+}
+
+impl Rebuild {
+    /// A line of the tape that names it: holes of two tapes are different lines.
+    pub fn add_to_name(&mut self, line: &str) {
+        self.name = Hash::of_text(&format!("{}{line}", self.name)).to_string();
+    }
+
+    /// Keeps the arguments of a call.
+    pub fn call(&mut self, seq: u64, args: &str) {
+        if let Ok(value) = serde_json::from_str(args) {
+            self.arguments.insert(seq, Rc::new(Arguments::of(&value)));
+            self.keep(seq, args.len());
+        }
+    }
+
+    /// What a command that succeeded did to files, as far as its text says all of it.
+    pub fn effects(&self, call: u64, directory: &str) -> Vec<Effect> {
+        let Some(arguments) = self.arguments.get(&call) else {
+            return Vec::new();
+        };
+        let directory = match &arguments.directory {
+            Some(own) => full_path(directory, own).into_owned(),
+            None => directory.to_owned(),
+        };
+        arguments
+            .command
+            .as_deref()
+            .map_or_else(Vec::new, |command| shell::effects(command, &directory))
+    }
+
+    /// Keeps the output of a call.
+    pub fn result(&mut self, call: u64, output: &str) {
+        self.results.insert(call, output.into());
+        self.keep(call, output.len());
+    }
+
+    /// A command ended: it may have changed any file.
+    pub fn command(&mut self) {
+        self.flush();
+        self.commands += 1;
+    }
+
+    fn keep(&mut self, seq: u64, bytes: usize) {
+        self.kept.push_back((seq, bytes));
+        self.kept_bytes += bytes;
+        while self.kept_bytes > MAX_KEPT_BYTES && self.kept.len() > 1 {
+            if let Some((old, bytes)) = self.kept.pop_front() {
+                self.kept_bytes -= bytes;
+                if self.kept.iter().all(|(seq, _)| *seq != old) {
+                    self.arguments.remove(&old);
+                    self.results.remove(&old);
+                }
+            }
+        }
+    }
+
+    /// The steps in the order of the tape. Reads of files that no step changes say nothing about who made a line.
+    pub fn finish(mut self) -> Vec<StepRow> {
+        self.flush();
+        let changed: std::collections::HashSet<FileRef> = self
+            .steps
+            .iter()
+            .filter(|step| step.kind != Kind::Seen)
+            .flat_map(|step| std::iter::once(&step.file).chain(&step.other))
+            .cloned()
+            .collect();
+        self.steps.retain(|step| changed.contains(&step.file));
+        self.steps.sort_by_key(|step| step.seq);
+        for at in 1..self.steps.len() {
+            if self.steps[at].seq == self.steps[at - 1].seq {
+                self.steps[at].nth = self.steps[at - 1].nth + 1;
+            }
+        }
+        self.steps
+    }
+
+    /// A read of a file: its text from the tape, or from the output of the call.
+    pub fn read(&mut self, row: &SpanRow, text: Option<&str>, total: Option<u64>) {
+        self.flush();
+        let Some((range, (first, last))) =
+            row.after.and_then(|range| Some((range, bounds(range)?)))
+        else {
+            return;
+        };
+        let output = row.call.and_then(|call| self.results.get(&call)).cloned();
+        let found = text
+            .map(str::to_owned)
+            .or_else(|| numbered(&output?, range, row.ah.as_ref()?));
+        let Some(text) = found else { return };
+        let mut read: Vec<Line> = text
+            .split('\n')
+            .map(|text| line(text.strip_suffix('\r').unwrap_or(text)))
+            .collect();
+        if read.len() != last - first {
+            return;
+        }
+        // Without a count of the file's lines, a call that names no part reads all, up to the limit that harnesses have.
+        let reads_all = || {
+            let arguments = row.call.and_then(|call| self.arguments.get(&call));
+            last < MAX_READ && arguments.is_some_and(|arguments| !arguments.is_part)
+        };
+        let is_whole = first == 0 && total.map_or_else(reads_all, |total| total <= last as u64);
+        let state = if is_whole {
+            // A harness may count what stands behind the last line end as a line.
+            if read
+                .last()
+                .is_some_and(|line| line.text.as_deref() == Some(""))
+            {
+                read.pop();
+            }
+            State {
+                lines: read,
+                whole: true,
+            }
+        } else {
+            self.with_part(row, first, read)
+        };
+        self.step(row, Kind::Seen, None, state);
+    }
+
+    /// What is known of a file, with lines that a read showed.
+    fn with_part(&mut self, row: &SpanRow, first: usize, read: Vec<Line>) -> State {
+        let last = first + read.len();
+        let mut state = match &self.file(&row.file).now {
+            Now::Known(state) => state.clone(),
+            _ => State::default(),
+        };
+        self.fill(row, &mut state, last);
+        let differs =
+            |(known, read): (&Line, &Line)| !line_key::is_hole(known.key) && known.key != read.key;
+        if state.lines.len() < last || state.lines[first..last].iter().zip(&read).any(differs) {
+            // The file is another one now.
+            state = State::default();
+            self.fill(row, &mut state, last);
+        }
+        state.lines.splice(first..last, read);
+        state
+    }
+
+    /// Makes a state that is not whole as long as a range needs.
+    fn fill(&self, row: &SpanRow, state: &mut State, count: usize) {
+        if state.whole {
+            return;
+        }
+        for n in state.lines.len()..count {
+            state.lines.push(self.hole(row, n));
+        }
+    }
+
+    fn hole(&self, row: &SpanRow, n: usize) -> Line {
+        Line {
+            key: hole(&format!("{} {} {n}", self.name, row.seq)),
+            text: None,
+        }
+    }
+
+    fn file(&mut self, file: &FileRef) -> &mut File {
+        if !self.files.contains_key(file) {
+            self.files.insert(file.clone(), File::default());
+        }
+        self.files.entry(file.clone()).or_default()
+    }
+
+    /// A confirmed edit. The spans of one call and file that follow each other are one change.
+    pub fn edit(&mut self, row: &SpanRow, texts: [Option<&str>; 2]) {
+        let texts = texts.map(|text| text.map(str::to_owned));
+        if let Some(open) = &mut self.open
+            && (open.rows[0].call, &open.rows[0].file) == (row.call, &row.file)
+            && row.call.is_some()
+        {
+            open.rows.push(row.clone());
+            open.texts.push(texts);
+            return;
+        }
+        self.flush();
+        self.open = Some(Change {
+            rows: vec![row.clone()],
+            texts: vec![texts],
+        });
+    }
+
+    /// A file that became another one, or was copied.
+    pub fn link(&mut self, row: &SpanRow, kind: Kind) {
+        self.flush();
+        let Some(from) = &row.other else { return };
+        let now = self.file(from).now.clone();
+        if kind == Kind::Moved {
+            self.file(from).now = Now::Absent;
+        }
+        let state = match now {
+            Now::Known(state) => state,
+            _ => State::default(),
+        };
+        self.step(row, kind, None, state);
+    }
+
+    /// A command whose whole effect is known left this text.
+    pub fn written(&mut self, row: &SpanRow, text: &str, appended: bool) {
+        self.flush();
+        let now = self.file(&row.file).now.clone();
+        match (appended, now) {
+            (false, now) => {
+                let before = match now {
+                    Now::Known(state) => Some(state),
+                    _ => None,
+                };
+                self.step(row, Kind::Changed, before, State::of(text));
+            }
+            (true, Now::Known(before)) if before.whole => {
+                let mut after = before.clone();
+                after.lines.extend(State::of(text).lines);
+                self.step(row, Kind::Changed, Some(before), after);
+            }
+            (true, _) => self.piece(row, &[], &lines(text).collect::<Vec<_>>()),
+        }
+    }
+
+    /// A file was changed, nobody knows how.
+    pub fn lost(&mut self, row: &SpanRow) {
+        self.flush();
+        self.file(&row.file).now = Now::Unknown;
+        self.bare(row, Kind::Lost);
+    }
+
+    /// A file was removed.
+    pub fn removed(&mut self, row: &SpanRow) {
+        self.flush();
+        self.bare(row, Kind::Deleted);
+        self.file(&row.file).now = Now::Absent;
+    }
+
+    fn flush(&mut self) {
+        if let Some(change) = self.open.take() {
+            self.change(&change);
+        }
+    }
+
+    fn change(&mut self, change: &Change) {
+        let row = &change.rows[0];
+        let arguments = row
+            .call
+            .and_then(|call| self.arguments.get(&call))
+            .cloned()
+            .unwrap_or_default();
+        if row.what == What::Delete {
+            self.bare(row, Kind::Deleted);
+            self.file(&row.file).now = Now::Absent;
+            return;
+        }
+        if row.what == What::Create && self.was_new(row) {
+            return;
+        }
+        let patch = arguments.patch_of(&row.file.full());
+        let now = std::mem::take(&mut self.file(&row.file).now);
+        let is_new = row.what == What::Create || matches!(now, Now::Absent);
+        let known = match now {
+            Now::Known(state) => state.fitting(row.fbh.as_ref()),
+            _ => None,
+        };
+        if row.what == What::Move && patch.is_none_or(|patch| patch.hunks.iter().all(Vec::is_empty))
+        {
+            self.file(&row.file).now = known.map_or(Now::Unknown, Now::Known);
+            return;
+        }
+        let hunks = self.hunks(change, &arguments, known.as_ref());
+        if let Some(after) = whole(change, &arguments, &hunks) {
+            let before = hunks
+                .as_deref()
+                .and_then(|hunks| unapplied(&after, hunks))
+                .filter(|_| row.what != What::Create);
+            let before = before.or(known).filter(|state| !is_new && state.whole);
+            let kind = if is_new { Kind::Created } else { Kind::Changed };
+            return self.step(row, kind, before, after);
+        }
+        if let Some((before, after)) = hunks
+            .as_deref()
+            .and_then(|hunks| self.applied(row, known.as_ref(), hunks))
+        {
+            return self.step(row, Kind::Changed, Some(before), after);
+        }
+        if let Some(before) = known.filter(|state| state.whole) {
+            let by_patch = patch.and_then(|patch| patched(&before, &patch.hunks));
+            let after = by_patch.or_else(|| strings_replaced(&before, &arguments.replaced));
+            if let Some(after) = after.filter(|after| after.may_be(row.fah.as_ref())) {
+                return self.step(row, Kind::Changed, Some(before), after);
+            }
+            if let Some(after) = self.with_holes(change, &before) {
+                return self.step(row, Kind::Changed, Some(before), after);
+            }
+        }
+        self.pieces(change, &arguments);
+    }
+
+    /// True if a command of this call wrote the file: the log says now that the file is new.
+    fn was_new(&mut self, row: &SpanRow) -> bool {
+        let last = self
+            .steps
+            .iter_mut()
+            .rev()
+            .find(|step| step.file == row.file);
+        let written = last
+            .filter(|step| step.kind == Kind::Changed && step.call == row.call && !step.has_before);
+        written.map(|step| step.kind = Kind::Created).is_some()
+    }
+
+    /// The hunks of a change with ranges and texts of both sides; `None` if one of them is not known.
+    fn hunks(
+        &self,
+        change: &Change,
+        arguments: &Arguments,
+        known: Option<&State>,
+    ) -> Option<Vec<Spanned>> {
+        let pool = Pool::of(change, arguments);
+        let spans = change.rows.iter().map(|row| {
+            let before = row
+                .before
+                .or((row.what == What::Create).then_some((1, 0)))?;
+            let after = row.after?;
+            let lines_of = |text: &str, range: (i64, i64)| {
+                let lines: Vec<Line> = if range.1 < range.0 {
+                    Vec::new()
+                } else {
+                    text.split('\n').map(line).collect()
+                };
+                (lines.len() as i64 == (range.1 - range.0 + 1).max(0)).then_some(lines)
+            };
+            let of_state = |range| known.and_then(|state: &State| state.text(range));
+            let new = match row.ah {
+                _ if after.1 < after.0 => Some(String::new()),
+                Some(hash) => pool.find(&hash),
+                None => return None,
+            };
+            let old = match row.bh {
+                _ if before.1 < before.0 => Some(String::new()),
+                Some(hash) => pool
+                    .find(&hash)
+                    .or_else(|| of_state(before).filter(|text| is_hash(text, &hash))),
+                None => return None,
+            };
+            let new = match (new, &old, row.ah) {
+                (Some(new), ..) => new,
+                (None, Some(old), Some(hash)) => replaced_to(old, &arguments.replaced, &hash)?,
+                _ => return None,
+            };
+            // One line that is none of those after it: what it was does not matter.
+            let one_of_new = || {
+                new.split('\n')
+                    .find(|text| row.bh.is_some_and(|hash| is_hash(text, &hash)))
+            };
+            let old = match old {
+                Some(old) => old,
+                None if before.0 != before.1 => return None,
+                None => match one_of_new() {
+                    Some(old) => old.to_owned(),
+                    None => {
+                        let hole = vec![self.hole(row, 0)];
+                        return Some(Spanned {
+                            before,
+                            after,
+                            old: hole,
+                            new: lines_of(&new, after)?,
+                        });
+                    }
+                },
+            };
+            Some(Spanned {
+                before,
+                after,
+                old: lines_of(&old, before)?,
+                new: lines_of(&new, after)?,
+            })
+        });
+        spans.collect()
+    }
+
+    /// The text before and after hunks, in what is known of the file; else in a text of which only these lines are known.
+    fn applied(
+        &self,
+        row: &SpanRow,
+        known: Option<&State>,
+        hunks: &[Spanned],
+    ) -> Option<(State, State)> {
+        let last = hunks.iter().map(|hunk| hunk.before.1).max()?;
+        let last = usize::try_from(last)
+            .ok()
+            .filter(|last| *last <= MAX_LINES)?;
+        for state in known.cloned().into_iter().chain([State::default()]) {
+            let mut before = state;
+            self.fill(row, &mut before, last);
+            if let Some(after) = put(&mut before, hunks)
+                && after.may_be(row.fah.as_ref())
+            {
+                return Some((before, after));
+            }
+        }
+        None
+    }
+
+    /// A whole text in which a change without texts has left holes.
+    fn with_holes(&self, change: &Change, before: &State) -> Option<State> {
+        let mut after = before.clone();
+        for row in change.rows.iter().rev() {
+            let (first, last) = bounds(row.before?)?;
+            let (from, to) = bounds(row.after?)?;
+            if last > after.lines.len() {
+                return None;
+            }
+            let holes: Vec<Line> = (from..to).map(|n| self.hole(row, n)).collect();
+            after.lines.splice(first..last, holes);
+        }
+        Some(after)
+    }
+
+    /// A change whose place is not known.
+    fn pieces(&mut self, change: &Change, arguments: &Arguments) {
+        let row = &change.rows[0];
+        let before = self.steps.len();
+        if let Some(patch) = arguments.patch_of(&row.file.full()) {
+            for hunk in patch.hunks.iter().filter(|hunk| !hunk.is_empty()) {
+                let (old, new) = sides(hunk);
+                self.piece(row, &old, &new);
+            }
+        } else if !arguments.replaced.is_empty() {
+            for strings in &arguments.replaced {
+                let of = |text: &'_ str| lines(text).map(str::to_owned).collect::<Vec<_>>();
+                let (old, new) = (of(&strings.old), of(&strings.new));
+                self.piece(row, &strs(&old), &strs(&new));
+            }
+        } else {
+            for [old, new] in &change.texts {
+                let of = |text: &Option<String>| {
+                    lines(text.as_deref().unwrap_or_default())
+                        .map(str::to_owned)
+                        .collect::<Vec<_>>()
+                };
+                let (old, new) = (of(old), of(new));
+                self.piece(row, &strs(&old), &strs(&new));
+            }
+        }
+        if self.steps.len() == before {
+            self.bare(row, Kind::Lost);
+        }
+    }
+
+    fn piece(&mut self, row: &SpanRow, old: &[&str], new: &[&str]) {
+        if old.is_empty() && new.is_empty() {
+            return;
+        }
+        let of = |lines: &[&str]| lines.iter().map(|line| key(line)).collect::<Vec<_>>();
+        let (old, new) = (of(old), of(new));
+        let mut data = Vec::new();
+        diff::encode(&[], &old, &mut data);
+        diff::encode(&old, &new, &mut data);
+        self.push(row, Kind::Piece, false, false, data);
+        self.file(&row.file).now = Now::Unknown;
+    }
+
+    /// Writes a step to a text that is known.
+    fn step(&mut self, row: &SpanRow, kind: Kind, before: Option<State>, after: State) {
+        let file = self.file(&row.file);
+        let mut data = Vec::new();
+        let written = std::mem::take(&mut file.written);
+        let (old, new) = (before.as_ref().map(State::keys), after.keys());
+        if let Some(old) = &old {
+            diff::encode(&written, old, &mut data);
+        }
+        diff::encode(old.as_ref().unwrap_or(&written), &new, &mut data);
+        file.written = new;
+        let whole = after.whole;
+        file.now = Now::Known(after);
+        self.push(row, kind, whole, old.is_some(), data);
+    }
+
+    /// A step without a text.
+    fn bare(&mut self, row: &SpanRow, kind: Kind) {
+        self.push(row, kind, false, false, Vec::new());
+    }
+
+    fn push(&mut self, row: &SpanRow, kind: Kind, whole: bool, has_before: bool, data: Vec<u8>) {
+        let commands = self.commands_at.insert(row.file.clone(), self.commands);
+        self.steps.push(StepRow {
+            seq: row.seq,
+            nth: 0,
+            call: row.call,
+            file: row.file.clone(),
+            other: row.other.clone(),
+            kind,
+            whole,
+            has_before,
+            after_command: commands.unwrap_or_default() < self.commands,
+            t: row.t,
+            data,
+        });
+    }
+}
+
+fn strs(lines: &[String]) -> Vec<&str> {
+    lines.iter().map(String::as_str).collect()
+}
+
+/// A hunk with its place.
+#[derive(Debug)]
+struct Spanned {
+    before: (i64, i64),
+    after: (i64, i64),
+    old: Vec<Line>,
+    new: Vec<Line>,
+}
+
+/// Texts that a call has, by their hashes.
+struct Pool(HashMap<Digest, String>);
+
+impl Pool {
+    fn of(change: &Change, arguments: &Arguments) -> Pool {
+        let mut pool = Pool(HashMap::new());
+        change
+            .texts
+            .iter()
+            .flatten()
+            .flatten()
+            .for_each(|text| pool.add(text));
+        arguments.strings.iter().for_each(|text| pool.add(text));
+        for hunk in arguments.patches.iter().flat_map(|patch| &patch.hunks) {
+            let (old, new) = sides(hunk);
+            pool.add(&old.join("\n"));
+            pool.add(&new.join("\n"));
+            for run in hunk.chunk_by(|(one, _), (other, _)| (*one == ' ') == (*other == ' ')) {
+                let (old, new) = sides(run);
+                pool.add(&old.join("\n"));
+                pool.add(&new.join("\n"));
+            }
+        }
+        pool
+    }
+
+    /// With and without its last line end: a span has none.
+    fn add(&mut self, text: &str) {
+        let text = text.replace("\r\n", "\n");
+        if let Some(bare) = text.strip_suffix('\n') {
+            self.0.insert(digest(&Hash::of_text(bare)), bare.to_owned());
+        }
+        self.0.insert(digest(&Hash::of_text(&text)), text);
+    }
+
+    fn find(&self, hash: &Digest) -> Option<String> {
+        self.0.get(hash).cloned()
+    }
+}
+
+/// The whole text that a change left, if the call has it.
+fn whole(change: &Change, arguments: &Arguments, hunks: &Option<Vec<Spanned>>) -> Option<State> {
+    let [row] = change.rows.as_slice() else {
+        // A text that was written whole is in the arguments, whatever its spans are.
+        let content = arguments.content.as_deref()?;
+        return Some(State::of(content)).filter(|state| state.may_be(change.rows[0].fah.as_ref()));
+    };
+    let is_whole = matches!(row.what, What::Create | What::Overwrite);
+    let content = arguments
+        .content
+        .as_deref()
+        .filter(|_| arguments.replaced.is_empty());
+    let of_text = [content].into_iter().flatten().map(State::of);
+    let of_patch = arguments
+        .patch_of(&row.file.full())
+        .filter(|patch| patch.is_new)
+        .map(|patch| {
+            let (_, new) = patch
+                .hunks
+                .first()
+                .map(|hunk| sides(hunk))
+                .unwrap_or_default();
+            State {
+                lines: new.into_iter().map(line).collect(),
+                whole: true,
+            }
+        });
+    let of_string = arguments
+        .replaced
+        .first()
+        .filter(|strings| is_whole && strings.old.is_empty());
+    let of_span = hunks
+        .as_deref()
+        .filter(|_| is_whole && row.after.is_some_and(|after| after.0 == 1))
+        .and_then(|hunks| {
+            let only = hunks
+                .first()
+                .filter(|_| row.what == What::Create || row.fah.is_some())?;
+            Some(State {
+                lines: only.new.clone(),
+                whole: true,
+            })
+        });
+    let of_snippet = change.texts[0][1]
+        .as_deref()
+        .filter(|_| is_whole && row.after.is_none());
+    of_text
+        .chain(of_patch)
+        .chain(of_string.map(|strings| State::of(&strings.new)))
+        .chain(of_span)
+        .chain(of_snippet.map(State::of))
+        .find(|state| state.may_be(row.fah.as_ref()))
+}
+
+/// The text before hunks, from the text after them.
+fn unapplied(after: &State, hunks: &[Spanned]) -> Option<State> {
+    let mut before = after.clone();
+    for hunk in hunks.iter().rev() {
+        let (first, last) = bounds(hunk.after)?;
+        let run = before.lines.get(first..last)?;
+        if run
+            .iter()
+            .zip(&hunk.new)
+            .any(|(one, other)| one.key != other.key)
+        {
+            return None;
+        }
+        before.lines.splice(first..last, hunk.old.iter().cloned());
+    }
+    Some(before)
+}
+
+/// Fills in what the hunks say about the text before, and returns the text after. `None` if they do not fit.
+fn put(before: &mut State, hunks: &[Spanned]) -> Option<State> {
+    for hunk in hunks {
+        let (first, last) = bounds(hunk.before)?;
+        let run = before.lines.get(first..last)?;
+        let differs = |(known, old): (&Line, &Line)| {
+            let is_known = |line: &Line| !line_key::is_hole(line.key);
+            is_known(known) && is_known(old) && known.key != old.key
+        };
+        if run.iter().zip(&hunk.old).any(differs) {
+            return None;
+        }
+        before.lines.splice(first..last, hunk.old.iter().cloned());
+    }
+    let mut after = before.clone();
+    for hunk in hunks.iter().rev() {
+        let (first, last) = bounds(hunk.before)?;
+        after.lines.splice(first..last, hunk.new.iter().cloned());
+    }
+    Some(after)
+}
+
+/// The text after a patch; `None` if a hunk has no place.
+fn patched(before: &State, hunks: &[Vec<(char, String)>]) -> Option<State> {
+    let mut after = before.clone();
+    let mut at = 0;
+    for hunk in hunks.iter().filter(|hunk| !hunk.is_empty()) {
+        let (old, new) = sides(hunk);
+        let old: Vec<Key> = old.into_iter().map(key).collect();
+        let place = match old.as_slice() {
+            [] => after.lines.len(),
+            old => {
+                at + after
+                    .lines
+                    .get(at..)?
+                    .windows(old.len())
+                    .position(|run| run.iter().map(|line| &line.key).eq(old))?
+            }
+        };
+        at = place + new.len();
+        after
+            .lines
+            .splice(place..place + old.len(), new.into_iter().map(line));
+    }
+    Some(after)
+}
+
+/// The text after strings were replaced; `None` if a string that is replaced once does not stand there once.
+fn strings_replaced(before: &State, replaced: &[Replaced]) -> Option<State> {
+    if replaced.is_empty() {
+        return None;
+    }
+    let mut text = before.whole_text()? + "\n";
+    for strings in replaced {
+        let count = if strings.old.is_empty() {
+            0
+        } else {
+            text.matches(&strings.old).count()
+        };
+        if count == 0 || (count > 1 && !strings.every) {
+            return None;
+        }
+        text = text.replace(&strings.old, &strings.new);
+    }
+    Some(State::of(&text))
+}
+
+/// A span after strings were replaced in it, if it has this hash.
+fn replaced_to(old: &str, replaced: &[Replaced], hash: &Digest) -> Option<String> {
+    let every = |text: String, strings: &Replaced| {
+        if strings.old.is_empty() {
+            text
+        } else {
+            text.replace(&strings.old, &strings.new)
+        }
+    };
+    let all = replaced.iter().fold(old.to_owned(), every);
+    let single = replaced
+        .iter()
+        .filter(|strings| !strings.old.is_empty())
+        .flat_map(|strings| {
+            [
+                old.replacen(&strings.old, &strings.new, 1),
+                old.replace(&strings.old, &strings.new),
+            ]
+        });
+    single.chain([all]).find(|text| is_hash(text, hash))
+}
+
+/// The lines of a range in the output of a read: with a number before each line, or as they are. They have the hash that the tape states.
+fn numbered(output: &str, (first, last): (i64, i64), hash: &Digest) -> Option<String> {
+    let output = output.replace("\r\n", "\n");
+    let mut of_range: Vec<&str> = Vec::new();
+    let all: Vec<&str> = output.split('\n').collect();
+    for text in &all {
+        let wanted = first + of_range.len() as i64;
+        if wanted <= last
+            && let Some(rest) = without_number(text, wanted)
+        {
+            of_range.push(rest);
+        }
+    }
+    let count = usize::try_from(last - first + 1)
+        .ok()
+        .filter(|count| *count > 0)?;
+    let joined = of_range.join("\n");
+    if of_range.len() == count && is_hash(&joined, hash) {
+        return Some(joined);
+    }
+    // A heading has a few lines at most.
+    let runs = all.windows(count).take(64).map(|run| run.join("\n"));
+    runs.into_iter().find(|run| is_hash(run, hash))
+}
+
+/// The text behind the number of a line: `   12→text`, `12: text`, `12|text`, `<content>12: text`.
+fn without_number(line: &str, number: i64) -> Option<&str> {
+    let line = line.trim_start();
+    let line = match line.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
+        Some((_, rest)) => rest,
+        None => line,
+    };
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    if line[..digits].parse() != Ok(number) {
+        return None;
+    }
+    let rest = &line[digits..];
+    ["→", "\t", ": ", "| ", "|", ":"]
+        .iter()
+        .find_map(|sign| rest.strip_prefix(sign))
+}

@@ -1,0 +1,596 @@
+//! The states of files over all tapes, each line with its origin: the steps of the tapes are made again in the order of time.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use rusqlite::Connection;
+
+use crate::align::align;
+use crate::answer::Why;
+use crate::diff::{self, Hunk};
+use crate::files::{Files, list};
+use crate::line_key::{Key, is_hole, letters};
+use crate::rows::Kind;
+
+/// Most steps that are made again.
+const MAX_STEPS: i64 = 200_000;
+/// States that are kept for the comparison with a text: those that have most of its lines.
+const MAX_STATES: usize = 12;
+/// Removed runs and pieces that are kept.
+const MAX_PIECES: usize = 20_000;
+/// Lines around a removed run that are kept with it.
+const CONTEXT: usize = 3;
+
+/// Where a line comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// This step made it.
+    Made(usize),
+    /// It was there when a session first saw the file.
+    Older,
+    /// It came later, and no step proves from where.
+    Unproven(Why),
+}
+
+/// A step of a tape.
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub tape: i64,
+    pub seq: i64,
+    pub call: Option<i64>,
+    pub file: i64,
+    pub t: Option<i64>,
+    pub kind: Kind,
+    other: Option<i64>,
+    flags: i64,
+    session: Option<(i64, i64)>,
+    call_id: Option<i64>,
+    before: Option<Vec<Key>>,
+    after: Vec<Key>,
+}
+
+impl Step {
+    const fn whole(&self) -> bool {
+        self.flags & 1 != 0
+    }
+
+    const fn after_command(&self) -> bool {
+        self.flags & 4 != 0
+    }
+}
+
+/// A text with the origins of its lines: of a whole file, or of a piece of it.
+#[derive(Debug, Clone)]
+pub struct State {
+    pub file: i64,
+    pub lines: Rc<[Key]>,
+    pub origins: Rc<[Origin]>,
+    pub whole: bool,
+    /// Later states have higher numbers.
+    pub order: usize,
+    /// How many of its lines stand in the text that is asked about.
+    score: usize,
+    /// A step has changed the file since, and nobody knows how.
+    is_stale: bool,
+}
+
+/// Lines that a step took away from a file.
+#[derive(Debug, Clone)]
+pub struct Removed {
+    pub step: usize,
+    pub lines: Vec<Key>,
+}
+
+/// What the steps say about a text.
+#[derive(Debug, Default)]
+pub struct Replay {
+    pub steps: Vec<Step>,
+    /// States that are the text, the newest last.
+    pub same: Vec<State>,
+    /// The last states of the files, and those that have most lines of the text.
+    pub states: Vec<State>,
+    /// Pieces without a place, and runs of lines that were removed, the newest last.
+    pub pieces: Vec<State>,
+    /// What calls removed.
+    pub removed: Vec<Removed>,
+    /// The last text of each file, and where lines of `removed` stood in it: before the line with this number, from 0.
+    pub now: Vec<(State, Vec<(usize, usize)>)>,
+    /// True if a call changed a file, and its tape does not say how.
+    pub has_lost: bool,
+    /// True if there were too many steps.
+    pub is_cut: bool,
+}
+
+/// Makes the steps of these files again, for a question about a text.
+pub fn replay(
+    db: &Connection,
+    files: &Files,
+    at: Option<i64>,
+    text: &[Key],
+) -> rusqlite::Result<Replay> {
+    let (steps, is_cut) = load(db, files, at)?;
+    let mut making = Making {
+        text: text.into(),
+        wanted: text.iter().copied().collect(),
+        now: HashMap::new(),
+        gone: HashMap::new(),
+        touched: HashSet::new(),
+        order: 0,
+        found: Replay {
+            is_cut,
+            ..Replay::default()
+        },
+    };
+    for at in 0..steps.len() {
+        making.step(&steps[at], at);
+    }
+    making.states_of_now();
+    let mut found = making.found;
+    found.steps = steps;
+    Ok(found)
+}
+
+/// A tape of a session, by what it is worth: it has times, it has texts, and its number among equals.
+type Worth = (bool, usize, [u8; 16]);
+
+/// The steps in the order of time. Of one call that stands on several tapes of its session the best tape counts.
+fn load(db: &Connection, files: &Files, at: Option<i64>) -> rusqlite::Result<(Vec<Step>, bool)> {
+    if files.is_empty() {
+        return Ok((Vec::new(), false));
+    }
+    let sql = format!(
+        "SELECT step.tape, step.seq, step.call, step.file, step.t, step.kind, step.other, step.flags, tape.harness, tape.session, call.call_id,
+        step.data, tape.tape_hash FROM step JOIN tape ON tape.id = step.tape LEFT JOIN call ON call.tape = step.tape AND call.seq = step.call
+        WHERE step.file IN ({}) ORDER BY step.tape, step.seq, step.nth LIMIT {MAX_STEPS}",
+        list(files)
+    );
+    let mut find = db.prepare(&sql)?;
+    let mut rows = find.query([])?;
+    let (mut steps, mut written) = (Vec::new(), HashMap::new());
+    let mut hashes: HashMap<i64, [u8; 16]> = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let harness: i64 = row.get(8)?;
+        let mut step = Step {
+            tape: row.get(0)?,
+            seq: row.get(1)?,
+            call: row.get(2)?,
+            file: row.get(3)?,
+            t: row.get(4)?,
+            kind: Kind::of_number(row.get(5)?),
+            other: row.get(6)?,
+            flags: row.get(7)?,
+            session: row
+                .get::<_, Option<i64>>(9)?
+                .map(|session| (harness, session)),
+            call_id: row.get(10)?,
+            before: None,
+            after: Vec::new(),
+        };
+        hashes.insert(step.tape, row.get(12)?);
+        let last: &mut Vec<Key> = written.entry((step.tape, step.file)).or_default();
+        // Data that does not fit is damage that `verify` finds: the step has no text then.
+        if texts(&mut step, last, row.get_ref(11)?.as_blob()?).is_none() {
+            step.kind = Kind::Lost;
+        }
+        steps.push(step);
+    }
+    let is_cut = steps.len() as i64 == MAX_STEPS;
+    keep_best(&mut steps, &hashes);
+    in_time(&mut steps);
+    steps.retain(|step| at.is_none_or(|at| step.t.is_none_or(|t| t <= at)));
+    Ok((steps, is_cut))
+}
+
+/// Reads the texts of a step; `last` is the text of the last step of the file on its tape.
+fn texts(step: &mut Step, last: &mut Vec<Key>, mut data: &[u8]) -> Option<()> {
+    match step.kind {
+        Kind::Deleted | Kind::Lost => {}
+        Kind::Piece => {
+            let before = diff::decode(&[], &mut data)?;
+            step.after = diff::decode(&before, &mut data)?;
+            step.before = Some(before);
+        }
+        _ => {
+            if step.flags & 2 != 0 {
+                step.before = Some(diff::decode(last, &mut data)?);
+            }
+            step.after = diff::decode(step.before.as_ref().unwrap_or(last), &mut data)?;
+            last.clone_from(&step.after);
+        }
+    }
+    Some(())
+}
+
+fn keep_best(steps: &mut Vec<Step>, hashes: &HashMap<i64, [u8; 16]>) {
+    let mut worth: HashMap<i64, Worth> = HashMap::new();
+    for step in steps.iter() {
+        let of = worth
+            .entry(step.tape)
+            .or_insert((false, 0, hashes[&step.tape]));
+        of.0 |= step.t.is_some();
+        of.1 += usize::from(!matches!(step.kind, Kind::Lost | Kind::Piece));
+    }
+    let has_text = |step: &Step| !matches!(step.kind, Kind::Lost | Kind::Piece);
+    let mut best: HashMap<(i64, i64, i64, i64), (bool, bool, Worth, i64)> = HashMap::new();
+    let mut timed: HashSet<(i64, i64)> = HashSet::new();
+    for step in steps.iter() {
+        let Some(session) = step.session else {
+            continue;
+        };
+        timed.extend(step.t.map(|_| session));
+        if let Some(call) = step.call_id {
+            let own = (
+                step.t.is_some(),
+                has_text(step),
+                worth[&step.tape],
+                step.tape,
+            );
+            let known = best
+                .entry((session.0, session.1, call, step.file))
+                .or_insert(own);
+            *known = own.max(*known);
+        }
+    }
+    steps.retain(|step| {
+        let Some(session) = step.session else {
+            return true;
+        };
+        let is_best = step
+            .call_id
+            .is_none_or(|call| best[&(session.0, session.1, call, step.file)].3 == step.tape);
+        is_best && (step.t.is_some() || !timed.contains(&session))
+    });
+}
+
+/// On one tape the order of events is certain, whatever their times are.
+fn in_time(steps: &mut [Step]) {
+    let mut latest: HashMap<i64, i64> = HashMap::new();
+    let mut keys: HashMap<(i64, i64), i64> = HashMap::new();
+    for step in steps.iter() {
+        let latest = latest.entry(step.tape).or_insert(i64::MIN);
+        *latest = step.t.map_or(*latest, |t| t.max(*latest));
+        keys.insert((step.tape, step.seq), *latest);
+    }
+    steps.sort_by_key(|step| (keys[&(step.tape, step.seq)], step.tape, step.seq));
+}
+
+struct Making {
+    text: Rc<[Key]>,
+    wanted: HashSet<Key>,
+    now: HashMap<i64, State>,
+    /// Where removed lines stood in the text of each file.
+    gone: HashMap<i64, Vec<(usize, usize)>>,
+    /// Files that a call has changed, nobody knows how.
+    touched: HashSet<i64>,
+    order: usize,
+    found: Replay,
+}
+
+impl Making {
+    fn step(&mut self, step: &Step, at: usize) {
+        match step.kind {
+            Kind::Seen => {
+                let origins = self.seen(step, &step.after);
+                self.put(step, origins, None);
+            }
+            Kind::Changed | Kind::Created => self.change(step, at),
+            Kind::Piece => self.piece(step, at),
+            Kind::Moved | Kind::Copied => self.become_other(step),
+            Kind::Deleted => {
+                if let Some(state) = self.now.remove(&step.file) {
+                    self.note_removed(&state, &whole(&state.lines), Some(at));
+                }
+            }
+            Kind::Lost => {
+                self.found.has_lost = true;
+                self.touched.insert(step.file);
+                self.now
+                    .entry(step.file)
+                    .and_modify(|state| state.is_stale = true);
+            }
+        }
+    }
+
+    /// The origins of a text that was there, whoever made it.
+    fn seen(&self, step: &Step, text: &[Key]) -> Rc<[Origin]> {
+        let Some(state) = self.now.get(&step.file) else {
+            let first = match self.touched.contains(&step.file) {
+                true => Origin::Unproven(Why::NoText),
+                false => Origin::Older,
+            };
+            return vec![first; text.len()].into();
+        };
+        if *state.lines == *text {
+            return state.origins.clone();
+        }
+        let new = match (state.whole, step.after_command(), state.is_stale) {
+            (false, ..) => Origin::Older,
+            (_, _, true) => Origin::Unproven(Why::NoText),
+            (_, true, _) => Origin::Unproven(Why::Command),
+            _ => Origin::Unproven(Why::Nobody),
+        };
+        inherited(state, text, new)
+    }
+
+    fn change(&mut self, step: &Step, at: usize) {
+        let text = &step.after;
+        let (old, origins): (Rc<[Key]>, Rc<[Origin]>) = match &step.before {
+            Some(before) => (Rc::from(before.as_slice()), self.seen(step, before)),
+            None if step.kind == Kind::Created => (Rc::default(), Rc::default()),
+            // Nobody knows which of the lines were there before.
+            None => {
+                let unproven = Origin::Unproven(Why::Overwritten);
+                let origins = match self.now.get(&step.file) {
+                    Some(state) => inherited(state, text, unproven),
+                    None => vec![unproven; text.len()].into(),
+                };
+                return self.put(step, origins, Some(at));
+            }
+        };
+        // What a person did before the edit is no removal of this call.
+        if self
+            .now
+            .get(&step.file)
+            .is_none_or(|state| *state.lines != *old)
+            && step.before.is_some()
+        {
+            self.put_text(step, old.clone(), origins.clone(), None);
+        }
+        let hunks = diff::hunks(&old, text);
+        let kept = diff::stayed(&hunks, text.len());
+        let of = |from: Option<usize>| from.map_or(Origin::Made(at), |old| origins[old]);
+        self.put(step, kept.into_iter().map(of).collect(), Some(at));
+    }
+
+    /// A piece of a known text changes it where it has one place. Else it is kept for what it is.
+    fn piece(&mut self, step: &Step, at: usize) {
+        let before = step.before.as_deref().unwrap_or_default();
+        let state = self.now.get(&step.file).cloned();
+        let places: Vec<usize> = match &state {
+            Some(state) if !before.is_empty() => {
+                let runs = state.lines.windows(before.len()).enumerate();
+                runs.filter(|(_, run)| *run == before)
+                    .map(|(place, _)| place)
+                    .take(2)
+                    .collect()
+            }
+            _ => Vec::new(),
+        };
+        let origins: Vec<Origin> = match (&state, places.first()) {
+            (Some(state), Some(place)) => state.origins[*place..place + before.len()].to_vec(),
+            _ => self.origins_of_run(step.file, before),
+        };
+        let kept = diff::stayed(&diff::hunks(before, &step.after), step.after.len());
+        let new: Vec<Origin> = kept
+            .into_iter()
+            .map(|from| from.map_or(Origin::Made(at), |old| origins[old]))
+            .collect();
+        if let (Some(state), [place]) = (&state, places.as_slice()) {
+            let (mut lines, mut all) = (state.lines.to_vec(), state.origins.to_vec());
+            lines.splice(*place..place + before.len(), step.after.iter().copied());
+            all.splice(*place..place + before.len(), new.iter().copied());
+            self.put_text(step, lines.into(), all.into(), Some(at));
+        } else {
+            self.now
+                .entry(step.file)
+                .and_modify(|state| state.is_stale = true);
+            let gone: Vec<Key> = diff::hunks(before, &step.after)
+                .into_iter()
+                .flat_map(|hunk| before[hunk.old].to_vec())
+                .collect();
+            if !gone.is_empty() {
+                self.found.removed.push(Removed {
+                    step: at,
+                    lines: gone,
+                });
+            }
+        }
+        self.touched.insert(step.file);
+        self.keep_piece(step.file, step.after.as_slice().into(), new.into());
+    }
+
+    /// The origins of lines that stand together in an earlier piece.
+    fn origins_of_run(&self, file: i64, run: &[Key]) -> Vec<Origin> {
+        let unproven = vec![Origin::Unproven(Why::NoText); run.len()];
+        if run.is_empty() {
+            return unproven;
+        }
+        let pieces = self
+            .found
+            .pieces
+            .iter()
+            .rev()
+            .filter(|piece| piece.file == file);
+        let found = pieces.filter_map(|piece| {
+            let place = piece
+                .lines
+                .windows(run.len())
+                .position(|lines| lines == run)?;
+            Some(piece.origins[place..place + run.len()].to_vec())
+        });
+        found.into_iter().next().unwrap_or(unproven)
+    }
+
+    fn become_other(&mut self, step: &Step) {
+        let from = step.other.and_then(|other| match step.kind {
+            Kind::Moved => self.now.remove(&other),
+            _ => self.now.get(&other).cloned(),
+        });
+        match from {
+            Some(state) => {
+                let gone = self.gone.get(&state.file).cloned().unwrap_or_default();
+                self.put_text(step, state.lines, state.origins, None);
+                self.gone.insert(step.file, gone);
+            }
+            None if step.after.is_empty() => {}
+            None => {
+                let origins = vec![Origin::Older; step.after.len()].into();
+                self.put(step, origins, None);
+            }
+        }
+    }
+
+    fn put(&mut self, step: &Step, origins: Rc<[Origin]>, by: Option<usize>) {
+        self.put_text(step, step.after.as_slice().into(), origins, by);
+    }
+
+    /// The next text of a file; `by` is the step that made it, if a call did.
+    fn put_text(
+        &mut self,
+        step: &Step,
+        lines: Rc<[Key]>,
+        origins: Rc<[Origin]>,
+        by: Option<usize>,
+    ) {
+        self.order += 1;
+        let old = self.now.remove(&step.file);
+        let hunks = match &old {
+            Some(old) => diff::hunks(&old.lines, &lines),
+            None => vec![Hunk {
+                old: 0..0,
+                new: 0..lines.len(),
+            }],
+        };
+        if let Some(old) = &old {
+            self.note_removed(old, &hunks, by);
+        }
+        let wanted = |keys: &[Key]| keys.iter().filter(|key| self.wanted.contains(key)).count();
+        let mut score = old.as_ref().map_or(0, |old| old.score);
+        for hunk in &hunks {
+            let gone = old
+                .as_ref()
+                .map_or(0, |old| wanted(&old.lines[hunk.old.clone()]));
+            score = score + wanted(&lines[hunk.new.clone()]) - gone.min(score);
+        }
+        let state = State {
+            file: step.file,
+            whole: step.whole() || (step.kind == Kind::Piece && old.is_some_and(|old| old.whole)),
+            lines,
+            origins,
+            order: self.order,
+            score,
+            is_stale: false,
+        };
+        if state.whole && *state.lines == *self.text {
+            self.found.same.push(state.clone());
+        }
+        self.keep(state.clone());
+        self.now.insert(step.file, state);
+    }
+
+    fn keep(&mut self, state: State) {
+        if state.score == 0 {
+            return;
+        }
+        let states = &mut self.found.states;
+        states.push(state);
+        if states.len() > 4 * MAX_STATES {
+            states.sort_by_key(|state| std::cmp::Reverse((state.score, state.order)));
+            states.truncate(MAX_STATES);
+        }
+    }
+
+    /// Keeps what goes with a next text: it may be in the asked one again.
+    fn note_removed(&mut self, old: &State, hunks: &[Hunk], by: Option<usize>) {
+        let mut here = self.gone.remove(&old.file).unwrap_or_default();
+        here.iter_mut()
+            .for_each(|(place, _)| *place = place_after(*place, hunks));
+        for hunk in hunks.iter().filter(|hunk| !hunk.old.is_empty()) {
+            let gone = &old.lines[hunk.old.clone()];
+            if gone
+                .iter()
+                .any(|key| letters(*key) >= 4 && self.wanted.contains(key))
+            {
+                let around = hunk.old.start.saturating_sub(CONTEXT)
+                    ..(hunk.old.end + CONTEXT).min(old.lines.len());
+                self.keep_piece(
+                    old.file,
+                    old.lines[around.clone()].into(),
+                    old.origins[around].into(),
+                );
+            }
+            if let Some(step) = by {
+                let place = (hunk.new.start, self.found.removed.len());
+                self.found.removed.push(Removed {
+                    step,
+                    lines: gone.to_vec(),
+                });
+                here.push(place);
+            }
+        }
+        self.gone.insert(old.file, here);
+    }
+
+    fn keep_piece(&mut self, file: i64, lines: Rc<[Key]>, origins: Rc<[Origin]>) {
+        self.order += 1;
+        if self.found.pieces.len() < MAX_PIECES {
+            self.found.pieces.push(State {
+                file,
+                lines,
+                origins,
+                whole: false,
+                order: self.order,
+                score: 0,
+                is_stale: false,
+            });
+        }
+    }
+
+    fn states_of_now(&mut self) {
+        let of_file = |state: &State| {
+            (
+                state.clone(),
+                self.gone.get(&state.file).cloned().unwrap_or_default(),
+            )
+        };
+        self.found.now = self.now.values().map(of_file).collect();
+        let states = &mut self.found.states;
+        states.extend(self.now.values().cloned());
+        states.sort_by_key(|state| std::cmp::Reverse((state.score, state.order)));
+        states.dedup_by_key(|state| state.order);
+    }
+}
+
+/// Where a place between two lines is in the next text.
+fn place_after(place: usize, hunks: &[Hunk]) -> usize {
+    let (mut old_end, mut new_end) = (0, 0);
+    for hunk in hunks {
+        if place <= hunk.old.start {
+            break;
+        }
+        if place < hunk.old.end {
+            return hunk.new.start;
+        }
+        (old_end, new_end) = (hunk.old.end, hunk.new.end);
+    }
+    place - old_end + new_end
+}
+
+fn whole(lines: &[Key]) -> Vec<Hunk> {
+    vec![Hunk {
+        old: 0..lines.len(),
+        new: 0..0,
+    }]
+}
+
+/// The origins of a text from those of an earlier one; `new` is that of lines that did not stay.
+fn inherited(state: &State, text: &[Key], new: Origin) -> Rc<[Origin]> {
+    let same = |one: usize, other: usize| state.origins[one] == state.origins[other];
+    let aligned = align(&state.lines, text, &same, state.whole);
+    let mut origins: Vec<Origin> = aligned
+        .from
+        .iter()
+        .map(|from| from.map_or(new, |old| state.origins[old]))
+        .collect();
+    // A read shows the text of a line that an edit made and whose text was not known.
+    for hunk in diff::hunks(&state.lines, text) {
+        if state.whole && hunk.old.len() == hunk.new.len() {
+            for (old, line) in hunk.old.zip(hunk.new) {
+                if is_hole(state.lines[old]) && matches!(state.origins[old], Origin::Made(_)) {
+                    origins[line] = state.origins[old];
+                }
+            }
+        }
+    }
+    origins.into()
+}
