@@ -1,6 +1,7 @@
 //! Step 1 for one record: its members, its kinds of events, and its version.
 
 use super::member_check::{Collect, FoundMember, MemberCheck};
+use crate::audit::record_type;
 use crate::coverage::Grade;
 use crate::descriptor::AdapterDescriptor;
 use crate::emit::Fault;
@@ -277,12 +278,17 @@ impl Checks {
         let Fault::Unrecognized { name } = fault else {
             return Ok(false);
         };
-        let Some((table, shape)) = self
+        let kind = record_type(self.descriptor, value.json());
+        // A record that the table names, and that has something which the conversion does not know, stays a fault.
+        let own = self
             .members
             .table
-            .and_then(MemberTable::declared)
-            .and_then(|table| Some((table, table.record(name)?)))
-        else {
+            .filter(|table| table.record(&kind).is_none());
+        let declared = own.and_then(MemberTable::declared).and_then(|table| {
+            let shape = table.record(&kind).or_else(|| table.record(name))?;
+            Some((table, shape))
+        });
+        let Some((table, shape)) = declared else {
             return Ok(false);
         };
         self.members.found.clear();
