@@ -169,11 +169,13 @@ mod tests {
         assert_eq!(set_of(&all(true), false, "codex").unwrap().len(), 1);
         assert_eq!(set_of(&all(false), true, "codex").unwrap().len(), 1);
         for (core, is_wide, family) in [(false, false, "codex"), (true, true, "gemini")] {
-            let found = set_of(&all(core), is_wide, family);
+            let all = all(core);
+            let found = set_of(&all, is_wide, family);
             assert_eq!(fault(found), Fault::UnknownScenario);
         }
+        let core = all(true);
         for (id, family) in [("a", "gemini"), ("b", "codex")] {
-            let found = chosen(&all(true), &[id.to_owned()], family);
+            let found = chosen(&core, &[id.to_owned()], family);
             assert_eq!(fault(found), Fault::UnknownScenario);
         }
     }
