@@ -3,7 +3,6 @@
 use engram_core::adapter::{HarnessAdapter, SideInfo};
 use engram_core::coverage::Coverage;
 use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
-use engram_core::error::AdapterError;
 use engram_core::event::Kind;
 use engram_core::policy::Policy;
 

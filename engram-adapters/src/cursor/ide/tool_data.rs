@@ -5,7 +5,7 @@ use engram_core::event::{Author, Decision, Meta, MsgIn, Permission, Role, Status
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
-use super::call::{Call, PARAMS, POINTER, check};
+use super::call::{Call, POINTER, check};
 use super::results::{self, Ending};
 use super::tool_code;
 use crate::cursor::fields::decoded;

@@ -79,7 +79,8 @@ impl<'a, N: JsonNode<'a>> Visitor<N> for Found {
 fn walk(json: &str, tool: Option<&str>) -> Vec<String> {
     let table = MemberTable::parse(TABLE).unwrap();
     let mut found = Found::default();
-    let walk = Walk::of(&table, &|_| tool);
+    let select = |_: &str| tool;
+    let walk = Walk::of(&table, &select);
     walk.record(
         table.record("message").unwrap(),
         &Path::root(RawNode::parse(json).unwrap()),
@@ -238,7 +239,7 @@ impl<N: Copy> Visitor<N> for Values {
 
     fn mismatch(&mut self, _: &Path<'_, N>, _: &Row) {}
 
-    fn value(&mut self, path: &Path<'_, N>, _: &Row) {
+    fn value(&mut self, path: &Path<'_, N>, _: &Row, _: Option<&Row>) {
         self.0.push(path.pattern());
     }
 }
