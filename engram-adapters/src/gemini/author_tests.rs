@@ -174,13 +174,14 @@ fn contents_of_files_are_apart_from_the_prompt_that_names_them() {
     };
     // Over ACP no line ends the contents.
     let parts = [
-        part("see @a.py"),
+        part("see @b.py @a.py"),
         part(r"\n--- Content from referenced files ---"),
         part(r"\nContent from @a.py:\n"),
         part("def one(): ..."),
     ];
     let expected = [
-        ("person", "see @a.py"),
+        ("person", "see @b.py"),
+        ("referenced_files", "@a.py"),
         (
             "referenced_files",
             "\n--- Content from referenced files ---",

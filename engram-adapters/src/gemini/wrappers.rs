@@ -2,6 +2,9 @@
 
 use engram_core::text::Text;
 
+use crate::gemini::readers::Line;
+use crate::gemini::schema::parts;
+use crate::shared::value::text;
 use crate::shared::wrappers::{End, Place, Wrapper, begins_wrapped};
 
 /// The name of the contents of files that a prompt names.
@@ -92,6 +95,51 @@ pub(super) fn is_of_harness(text: &str) -> bool {
     begins_wrapped(text, HARNESS_TEXTS)
 }
 
+/// The lines around the contents of files that a prompt names.
+const BEGINS: [&str; 2] = [
+    "\n--- Content from referenced files ---",
+    "\n--- Content from referenced context ---",
+];
+const END: &str = "\n--- End of content ---";
+
+/// What a client sent over ACP as links, and the harness wrote into the prompt: `@` and the name of each file whose content follows. A person at a
+/// terminal types it, and then a line ends the contents. (0.61.0, recorded.)
+pub(super) fn mentions(message: &Line<'_>) -> Vec<String> {
+    let mut references = References::default();
+    let mut mentions = Vec::new();
+    for part in parts(message.content().filter(|content| content.is_array())) {
+        let Some(text) = text(part.plain_text()).filter(|text| references.hold(*text)) else {
+            continue;
+        };
+        if text.eq_str(END) {
+            return Vec::new();
+        }
+        let text = text.decode_lossy();
+        let name = text
+            .strip_prefix("\nContent from ")
+            .and_then(|rest| rest.strip_suffix(":\n"));
+        mentions.extend(name.map(str::to_owned));
+    }
+    mentions
+}
+
+/// A prompt without the mentions at its end, and these.
+pub(super) fn without_mentions<'t>(prompt: &'t str, mentions: &[String]) -> (&'t str, &'t str) {
+    let mut words = prompt;
+    while let Some(rest) = mentions
+        .iter()
+        .find_map(|mention| words.trim_end().strip_suffix(&**mention))
+    {
+        words = rest;
+    }
+    let words = if words.len() < prompt.len() {
+        words.trim_end()
+    } else {
+        words
+    };
+    (words, prompt[words.len()..].trim_start())
+}
+
 /// Where a message is, among the parts of a prompt and the contents of files behind it. Each content is a part of its own, and only the lines
 /// around all of them say so. Over ACP the last line is missing (0.61.0).
 #[derive(Debug, Clone, Copy, Default)]
@@ -102,13 +150,9 @@ pub(super) struct References {
 impl References {
     /// True if this text part is one of the contents, or a line around them.
     pub(super) fn hold(&mut self, text: Text<'_>) -> bool {
-        const BEGINS: [&str; 2] = [
-            "\n--- Content from referenced files ---",
-            "\n--- Content from referenced context ---",
-        ];
         if BEGINS.iter().any(|begin| text.eq_str(begin)) {
             self.is_inside = true;
-        } else if self.is_inside && text.eq_str("\n--- End of content ---") {
+        } else if self.is_inside && text.eq_str(END) {
             self.is_inside = false;
             return true;
         }

@@ -566,7 +566,7 @@ fn line(value: Value<'_>, check: &mut Check<'_>) -> Result<Note, Fault> {
     let of_message = line
         .part()
         .filter(|_| record == LineKind::StepFinish)
-        .map_or(0, |part| key_of(part.member("messageID")));
+        .map_or(0, |part| of_session(key_of(part.member("messageID"))));
     Ok(Note {
         id: of_session(note.id),
         ends_request: of_message,

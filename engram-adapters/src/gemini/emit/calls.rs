@@ -26,11 +26,8 @@ const DENIED: &[(&str, &str)] = &[
     ("Tool execution denied by policy.", ""),
     ("Tool execution for \\\"", "\\\" denied by policy."),
     // By a hook before the call (recorded).
-    (BLOCKED_BY_HOOK, ""),
+    ("Tool execution blocked: ", ""),
 ];
-
-/// What precedes the reason of a hook that does not allow a call.
-const BLOCKED_BY_HOOK: &str = "Tool execution blocked: ";
 
 /// The prefix of a cancelled call's error, as raw JSON.
 const CANCELLED: &str = "\"[Operation Cancelled]";
@@ -142,6 +139,7 @@ impl Events {
                 text,
                 giver: Giver::Typed,
                 in_history: false,
+                mentions: &[],
                 place: Pointer::At(&place),
             };
             self.user_text(said, &mut Vec::new(), out);

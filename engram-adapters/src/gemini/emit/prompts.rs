@@ -15,7 +15,9 @@ use crate::gemini::schema::{
     HOOK_BEGIN, LOADED_CONTEXT, SESSION_CONTEXT, STATE_SNAPSHOT, TypedTexts, UNTAGGED_CONTEXT,
     count_responses, displayed_responses, hook_before, objective, parts,
 };
-use crate::gemini::wrappers::{REFERENCES, References, WRAPPERS, is_of_harness};
+use crate::gemini::wrappers::{
+    REFERENCES, References, WRAPPERS, is_of_harness, mentions, without_mentions,
+};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, text};
 use crate::shared::wrappers::{self, split};
@@ -27,6 +29,8 @@ pub(super) struct UserText<'t> {
     pub giver: Giver,
     /// Its message is part of a history that is written again.
     pub in_history: bool,
+    /// What the harness wrote behind words for the files that came with them.
+    pub mentions: &'t [String],
     pub place: Pointer<'t>,
 }
 
@@ -48,10 +52,12 @@ impl Events {
         let Some(content) = line.content() else {
             return;
         };
+        let mentions = mentions(line);
         let typed = |text, giver, place| UserText {
             text,
             giver,
             in_history: message.in_history,
+            mentions: &mentions,
             place,
         };
         if let Some(text) = content.text() {
@@ -213,7 +219,14 @@ impl Events {
                 }
             }
             Author::Person => {
-                let parts = split(&decoded, WRAPPERS);
+                let (words, mentioned) = without_mentions(&decoded, said.mentions);
+                let mut parts = split(words, WRAPPERS);
+                if !mentioned.is_empty() {
+                    parts.push(wrappers::Part::Wrapped {
+                        name: REFERENCES,
+                        text: mentioned,
+                    });
+                }
                 let is_whole = matches!(parts[..], [] | [wrappers::Part::Words(_)]);
                 for part in parts {
                     match part {

@@ -14,6 +14,7 @@ mod step_info;
 mod step_messages;
 mod step_parts;
 mod system_events;
+mod typed;
 mod usage;
 
 use std::collections::BTreeSet;
@@ -33,6 +34,7 @@ use parts::PartRecord;
 use session_state::SessionState;
 use step_messages::StepRecord;
 use step_parts::StepPartRecord;
+use typed::emit_typed;
 
 /// Emits the events of records by their decisions.
 pub struct Events {
@@ -105,6 +107,9 @@ impl Events {
         if let Some(message) = decision.ends {
             self.message_end(message as usize, record, out);
         }
+        if decision.ends.is_some() || self.at == self.notes.len() {
+            emit_typed(&mut self.state.typed, out);
+        }
         if self.at == self.notes.len() {
             self.state.undone.end(out);
             if let Some(rewind) = self.state.revert.event() {
@@ -132,6 +137,7 @@ impl Events {
                 let part = Part::lenient(record.value);
                 let (state, message) = (&mut self.state, self.message.context(message));
                 PartRecord {
+                    number: record.number,
                     part: &part,
                     message: &message,
                     pointer: Pointer::Root,
@@ -237,6 +243,7 @@ impl Events {
         let part = Part::lenient(record.value);
         let context = self.message.context(message);
         let part = PartRecord {
+            number: record.number,
             part: &part,
             message: &context,
             pointer: Pointer::Root,
@@ -270,6 +277,7 @@ impl Events {
         let part = Part::lenient_opt(line.part());
         let context = MessageContext::of_line(&line, &part);
         let part = PartRecord {
+            number: record.number,
             part: &part,
             message: &context,
             pointer: Pointer::At("/part"),

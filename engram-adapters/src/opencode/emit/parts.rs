@@ -13,6 +13,7 @@ use super::later_calls::Giver;
 use super::message_context::MessageContext;
 use super::session_state::SessionState;
 use super::system_events::{emit_error, emit_system, notice};
+use super::typed::{Typed, emit_typed};
 use super::usage::{step_usage, usage};
 use crate::opencode::format::{PartKind, rule};
 use crate::opencode::notes::Speaker;
@@ -20,6 +21,7 @@ use crate::opencode::readers::{Invocation, Part, Time, Tokens};
 use crate::opencode::record_facts::CALL;
 use crate::opencode::results::attachment::attachment;
 use crate::opencode::results::call::Call;
+use crate::opencode::results::tool_result::refusal_words;
 use crate::opencode::schema::bool_opt;
 use crate::opencode::wrappers::is_of_plugin;
 use crate::shared::time::MillisFormatter;
@@ -28,6 +30,8 @@ use crate::shared::value::{self, Value, integer, is_true, non_empty_text, raw_st
 /// One part of a message.
 #[derive(Clone, Copy)]
 pub(super) struct PartRecord<'r> {
+    /// The number of the record.
+    pub number: usize,
     pub part: &'r Part<'r>,
     /// The message that the part belongs to.
     pub message: &'r MessageContext<'r>,
@@ -94,6 +98,7 @@ pub(super) fn part(
 /// A tool call. 0.1.174 has it under `toolInvocation`, later versions under `state`.
 fn tool(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let PartRecord {
+        number,
         part,
         message,
         pointer,
@@ -119,7 +124,14 @@ fn tool(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
         dialect: state.dialect,
         is_stated: state.decision.stated[CALL],
     };
-    emit_call(&call, &place, &mut state.clock, out)
+    let outcome = emit_call(&call, &place, &mut state.clock, out);
+    if let Some(words) = refusal_words(&call) {
+        let header = message.header(call.ended, part.id(), &mut state.clock);
+        state
+            .typed
+            .push(Typed::new(number, &header, pointer, words));
+    }
+    outcome
 }
 
 /// A prompt, an answer, or the summary of a compaction.
@@ -131,6 +143,16 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
         return emit_system("empty_text", None, record.pointer, out);
     }
     match record.message.speaker {
+        Speaker::User if state.decision.is_written_again => {
+            let input = ImplicitInput {
+                name: Text::Plain("prompt_again"),
+                file: None,
+                hash: None,
+                bytes: None,
+                text: Some(text),
+            };
+            out.emit(Meta::Context(input), record.pointer);
+        }
         Speaker::User => {
             let by = match author(state, record) {
                 Author::Harness => Author::Harness,
@@ -168,7 +190,7 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
 
 /// Who wrote a part of a prompt: the harness, or whoever gave the message.
 fn author(state: &SessionState, record: &PartRecord<'_>) -> Author {
-    match is_true(record.part.synthetic()) || state.decision.is_of_harness {
+    match is_true(record.part.synthetic()) || state.decision.is_of_notice {
         true => Author::Harness,
         false if state.later_calls.is_of_person(record.message.key) => Author::Person,
         false => state.prompt_author,
@@ -235,6 +257,7 @@ fn step_finish(
         dialect => usage(&tokens, cost, reason, &message, dialect),
     };
     out.emit(usage, record.pointer);
+    emit_typed(&mut state.typed, out);
     Outcome::Mapped
 }
 
@@ -263,11 +286,11 @@ fn file(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
                 rule: rule::PROMPT_FILE,
             };
         }
-        Speaker::User => {
+        Speaker::User if !state.decision.is_written_again => {
             let by = author(state, record);
             emit_prompt(state, record, (by, None), out);
         }
-        Speaker::Assistant => {
+        Speaker::User | Speaker::Assistant => {
             let file = file_of(record.part);
             let input = ImplicitInput {
                 name: Text::Plain("file"),

@@ -11,15 +11,6 @@ use super::session_state::SessionState;
 use crate::opencode::readers::{Info, Model, Time};
 use crate::shared::value::{Value, integer, non_empty_text, text};
 
-/// True for a child session that an agent started: a call of the parent names it, or its title says so, as the harness writes it: `work
-/// (@general subagent)` (1.0.98 and later). A client can make a child session, too, and then a person writes its prompts.
-fn is_of_agent(state: &SessionState, info: &Info<'_>) -> bool {
-    state.side_info.parent_call_id.is_some()
-        || !state.dialect.counts_only_lines
-        || non_empty_text(info.title())
-            .is_some_and(|title| title.decode_lossy().ends_with(" subagent)"))
-}
-
 /// Converts the session's own record.
 #[cold]
 pub(super) fn session_info(
@@ -43,7 +34,7 @@ pub(super) fn session_info(
         .parent_session_id
         .as_deref()
         .map(Text::Plain));
-    if parent.is_some() && is_of_agent(state, &info) {
+    if parent.is_some() && state.is_agents {
         state.prompt_author = Author::Agent;
     }
     let facts = SessionFacts {

@@ -8,6 +8,7 @@ use super::last_stated::LastStated;
 use super::later_calls::LaterCalls;
 use super::replay::ReplayTracker;
 use super::revert::{Revert, Undone};
+use super::typed::Typed;
 use crate::opencode::plan::Decision;
 use crate::opencode::revisions::{Dialect, dialect};
 use crate::shared::time::MillisFormatter;
@@ -22,7 +23,11 @@ pub struct SessionState {
     pub undone: Undone,
     /// Who writes the prompts: in the session of a sub-agent, the agent that started it.
     pub prompt_author: Author,
+    /// The session is that of a sub-agent: it says so, or a call of its parent names it.
+    pub is_agents: bool,
     pub later_calls: LaterCalls,
+    /// What a person typed instead of allowing a call. It stands behind the response with the call.
+    pub typed: Vec<Typed>,
     /// What started the last compaction, whose summary is in a later message.
     pub compaction: Option<&'static str>,
     pub last_stated: LastStated,
@@ -45,6 +50,8 @@ impl SessionState {
             revert: Revert::default(),
             undone: Undone::default(),
             prompt_author: Author::Person,
+            is_agents: init.identity.agent_id.is_some() || side_info.parent_call_id.is_some(),
+            typed: Vec::new(),
             later_calls: LaterCalls::new(
                 side_info.later_calls.clone(),
                 side_info.parent_call_id.is_some(),

@@ -9,8 +9,10 @@ pub struct Decision {
     pub stated: [bool; 3],
     /// The message that ends after it, by the number of its record.
     pub ends: Option<u32>,
-    /// A part of a prompt that the harness wrote, or wrote again.
-    pub is_of_harness: bool,
+    /// A part of a notice, which only the person sees.
+    pub is_of_notice: bool,
+    /// A part of a prompt that the harness writes again.
+    pub is_written_again: bool,
     /// A file of a prompt whose `msg.in` another part gives.
     pub is_attached: bool,
     /// The end of a request whose message has another one.

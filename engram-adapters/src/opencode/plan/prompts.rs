@@ -73,9 +73,10 @@ impl Known {
             std::mem::take(&mut self.writes_again) && self.words.contains(&key(&notes[first]));
         self.words.extend(words.iter().map(|at| key(&notes[*at])));
         for at in words.iter().chain(&attached) {
-            decisions[*at].is_of_harness = is_notice || is_again;
+            decisions[*at].is_of_notice = is_notice;
+            decisions[*at].is_written_again = is_again;
         }
-        let others = attached.into_iter().filter(|at| *at != first);
+        let others = attached.into_iter().filter(|at| *at != first && !is_again);
         let number = |at: usize| notes[at].number as usize;
         for at in others {
             decisions[at].is_attached = true;
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_is_written_again_after_an_overflow_is_the_harness_s() {
+    fn a_prompt_is_written_again_after_an_overflow() {
         let notes = [
             part(1, 1, words(7)),
             part(2, 2, PromptPart::Overflow),
@@ -149,12 +150,12 @@ mod tests {
             part(6, 6, PromptPart::Overflow),
             part(7, 7, words(8)),
         ];
-        let of_harness: Vec<bool> = decided(&notes)
+        let again: Vec<bool> = decided(&notes)
             .0
             .iter()
-            .map(|decision| decision.is_of_harness)
+            .map(|decision| decision.is_written_again)
             .collect();
-        assert_eq!(of_harness, [false, false, false, true, false, false, false]);
+        assert_eq!(again, [false, false, false, true, false, false, false]);
     }
 
     #[test]
@@ -171,7 +172,7 @@ mod tests {
         let of_harness: Vec<bool> = decided(&notes)
             .0
             .iter()
-            .map(|decision| decision.is_of_harness)
+            .map(|decision| decision.is_of_notice)
             .collect();
         assert_eq!(of_harness, [true, false, false]);
     }

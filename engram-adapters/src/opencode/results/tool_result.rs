@@ -1,9 +1,7 @@
 //! The result of a finished call, then its reads and edits by tool.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{
-    Author, Decision, Meta, MsgIn, Permission, Role, SideFile, Status, ToolResult,
-};
+use engram_core::event::{Decision, Meta, Permission, SideFile, Status, ToolResult};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 use memchr::memmem;
@@ -54,29 +52,16 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
         .attachments
         .extend(contents.map(|file| attachment(file.mime(), file.uri(), file.name())));
     let succeeded = result.status == Some(Status::Ok);
-    let feedback = result
-        .stderr
-        .filter(|_| result.status == Some(Status::Denied));
-    let feedback = feedback.and_then(feedback_of);
-    if let Some(words) = &feedback {
+    if let Some(words) = refusal_words(call) {
         let denied = Permission {
             decision: Decision::Deny,
             tool: Some(call.name),
             call_id: call.id,
-            text: Some(Text::Plain(words)),
+            text: Some(Text::Plain(&words)),
         };
         out.emit(Meta::Permission(denied), pointer);
     }
     out.emit(result, pointer);
-    if let Some(words) = &feedback {
-        let typed = MsgIn {
-            role: Role::User,
-            by: Author::Person,
-            text: Some(Text::Plain(words)),
-            attachments: Vec::new(),
-        };
-        out.emit(typed, pointer);
-    }
     if succeeded && call.input.is_some() {
         match &*call.tool {
             "read" => reads::read(call, dialect, pointer, out),
@@ -89,8 +74,11 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
     }
 }
 
-/// What a person typed who did not allow a call.
-fn feedback_of(error: Text<'_>) -> Option<String> {
+/// What a person typed instead of allowing a call.
+pub fn refusal_words(call: &Call<'_>) -> Option<String> {
+    let CallEnd::Failed(Some(error)) = call.end else {
+        return None;
+    };
     let error = error.decode_lossy();
     let (_, words) = error.split_once(FEEDBACK)?;
     (error.starts_with(DENIED[0]) && !words.is_empty()).then(|| words.to_owned())

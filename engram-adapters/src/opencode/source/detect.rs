@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 
 use crate::opencode::format::{LineKind, mark};
 use crate::opencode::readers::{Info, Line, Time};
-use crate::opencode::revisions::{STEP_STREAM, STEPS, STREAM};
+use crate::opencode::revisions::{STEP_STREAM, STEPS, STREAM, dialect};
 use crate::shared::time::from_millis;
 use crate::shared::value::{
     StructuralIndex, Value, find_line, has_members, integer, parse, raw_str, text,
@@ -32,6 +32,8 @@ const OF_SESSION: &[&str] = &["title", "time"];
 struct ExportHeader {
     session_id: Option<String>,
     parent_id: Option<String>,
+    /// The title is that of an agent's session, as the harness writes it: `work (@general subagent)`.
+    names_agent: bool,
     /// True in an export of 2.x, which has no version.
     is_step: bool,
     version: Option<String>,
@@ -62,6 +64,8 @@ fn export_header(head: &Head<'_>) -> Option<ExportHeader> {
     Some(ExportHeader {
         session_id: owned(info.id()).filter(|_| has_session_id),
         parent_id: owned(info.parent_id()).filter(|id| !id.is_empty()),
+        names_agent: text(info.title())
+            .is_some_and(|title| title.decode_lossy().ends_with(" subagent)")),
         is_step,
         version: owned(info.version()),
         created: integer(Time::lenient_opt(info.time()).created()),
@@ -143,7 +147,7 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
 /// The session id, the version that created the session, and when.
 pub fn identify(head: &Head<'_>) -> Identity {
     if let Some(header) = export_header(head) {
-        return Identity {
+        let identity = Identity {
             // Third-party builds may prefix the version with `v`.
             schema: header.is_step.then_some(STEPS),
             version: header.version.map(|version| {
@@ -152,12 +156,16 @@ pub fn identify(head: &Head<'_>) -> Identity {
                     .map(str::to_owned)
                     .unwrap_or(version)
             }),
-            agent_id: header
-                .session_id
-                .clone()
-                .filter(|_| header.parent_id.is_some()),
+            agent_id: None,
             session_id: header.session_id,
             start: header.created.and_then(from_millis),
+        };
+        // A client can make a child session, too. Older versions, and 2.x, are not known to name those of agents.
+        let is_agents = header.parent_id.is_some()
+            && (header.names_agent || !dialect(&identity).counts_only_lines);
+        return Identity {
+            agent_id: identity.session_id.clone().filter(|_| is_agents),
+            ..identity
         };
     }
     let of_stream = |line: Value<'_>| {

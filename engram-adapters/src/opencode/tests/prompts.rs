@@ -83,6 +83,11 @@ fn words_that_no_person_typed_are_the_harness_s() {
             ("user", &plugin),
         ],
     );
+    let again = tape.iter().filter(|event| event["name"] == "prompt_again");
+    assert_eq!(
+        again.map(|event| &event["text"]).collect::<Vec<_>>(),
+        ["one"]
+    );
     assert_eq!(
         said(&tape)
             .into_iter()
@@ -90,7 +95,6 @@ fn words_that_no_person_typed_are_the_harness_s() {
             .collect::<Vec<_>>(),
         [
             ("person", "one"),
-            ("harness", "one"),
             ("person", "one"),
             ("harness", "3 pruned"),
             ("person", "two"),
@@ -156,8 +160,14 @@ fn words_beside_a_refusal_are_its_reason_and_a_persons() {
         )
     };
     let words = format!("{error} with the following feedback: not this one");
-    let with_words = tape(INFO, &[("assistant", &part(&words))]);
+    let end = r#"{"id":"prt_9","type":"step-finish","cost":0,"tokens":{"total":3,"input":1,"output":2,"reasoning":0,"cache":{"read":0,"write":0}}}"#;
+    let with_words = tape(INFO, &[("assistant", &format!("{},{end}", part(&words)))]);
     assert_eq!(said(&with_words), [("person", "not this one", 0)]);
+    let place = |name: &str, value: &str| with_words.iter().position(|event| event[name] == value);
+    assert!(
+        place("label", "usage") < place("k", "msg.in"),
+        "behind its response"
+    );
     let denied: Vec<_> = with_words
         .iter()
         .filter(|event| event["label"] == "permission")
