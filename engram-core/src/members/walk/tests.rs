@@ -79,8 +79,7 @@ impl<'a, N: JsonNode<'a>> Visitor<N> for Found {
 fn walk(json: &str, tool: Option<&str>) -> Vec<String> {
     let table = MemberTable::parse(TABLE).unwrap();
     let mut found = Found::default();
-    let walk = Walk::of(&table, &|_| tool);
-    walk.record(
+    Walk::of(&table, &|_| tool).record(
         table.record("message").unwrap(),
         &Path::root(RawNode::parse(json).unwrap()),
         &mut found,
@@ -238,7 +237,7 @@ impl<N: Copy> Visitor<N> for Values {
 
     fn mismatch(&mut self, _: &Path<'_, N>, _: &Row) {}
 
-    fn value(&mut self, path: &Path<'_, N>, _: &Row) {
+    fn value(&mut self, path: &Path<'_, N>, _: &Row, _: Option<&Row>) {
         self.0.push(path.pattern());
     }
 }
@@ -408,7 +407,7 @@ record message omit declared
   env    array free
   new    object
     text string
-    next any free
+    next? any free
 
 record later feeds meta omit declared
   text   string
