@@ -79,9 +79,7 @@ impl<'a, N: JsonNode<'a>> Visitor<N> for Found {
 fn walk(json: &str, tool: Option<&str>) -> Vec<String> {
     let table = MemberTable::parse(TABLE).unwrap();
     let mut found = Found::default();
-    let select = |_: &str| tool;
-    let walk = Walk::of(&table, &select);
-    walk.record(
+    Walk::of(&table, &|_| tool).record(
         table.record("message").unwrap(),
         &Path::root(RawNode::parse(json).unwrap()),
         &mut found,
@@ -409,7 +407,7 @@ record message omit declared
   env    array free
   new    object
     text string
-    next any free
+    next? any free
 
 record later feeds meta omit declared
   text   string
