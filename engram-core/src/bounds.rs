@@ -104,11 +104,16 @@ impl<R> BoundedLines<R> {
 impl<R: Read> Read for BoundedLines<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.text.read(buffer)?;
-        let last = memchr::memrchr(b'\n', &buffer[..read]);
-        self.line = last.map_or(self.line + read as u64, |at| (read - at - 1) as u64);
-        if self.line > self.most {
+        let new = &buffer[..read];
+        // The line that began before ends at the first line end, or goes on.
+        let ended = memchr::memchr(b'\n', new).unwrap_or(read) as u64;
+        if self.line + ended > self.most {
             return Err(over("line_bytes", self.most));
         }
+        self.line = match memchr::memrchr(b'\n', new) {
+            Some(at) => (read - at - 1) as u64,
+            None => self.line + ended,
+        };
         Ok(read)
     }
 }

@@ -519,7 +519,7 @@ mod tests {
         let tape_of = |source: &str| {
             let start = concat!(
                 r#""k":"meta","label":"tape.start","schema":"engram.tape/1","adapter":{"id":"toy","version":"1"},"harness":{"family":"toy"},"policy":"strict","#,
-                r#""anchors":"a","support":"tested","coverage":{},"degraded":[]}"#
+                r#""anchors":"a","support":"tested","coverage":{"meta":"none","msg.in":"none","msg.out":"none","tool.call":"none","tool.result":"none","code.read":"none","code.edit":"none","span.link":"none"},"degraded":[]}"#
             );
             let line = format!(
                 "{{\"seq\":0,\"t\":\"2026-01-02T03:04:05Z\",{}\n",

@@ -49,9 +49,10 @@ fn a_response_is_the_result_of_a_call_without_one() {
         r#"{{"id":"r",{TIME},"type":"user","content":[{{"functionResponse":{{"id":"c","name":"t","response":{{"error":"[Operation Cancelled] Reason: User denied execution."}}}}}}]}}"#
     );
     let events = events(&[&response, &response]);
-    assert_eq!(events.len(), 1);
+    assert_eq!(events.len(), 2);
+    assert_eq!(events[0]["decision"], "deny");
     assert_eq!(
-        (&events[0]["k"], &events[0]["status"]),
+        (&events[1]["k"], &events[1]["status"]),
         (&Value::from("tool.result"), &Value::from("denied"))
     );
 }

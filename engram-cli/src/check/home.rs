@@ -121,7 +121,7 @@ mod tests {
                 )
             )
         };
-        let start = r#""meta","label":"tape.start","schema":"engram.tape/1","adapter":{"id":"toy","version":"1"},"harness":{"family":"toy"},"policy":"strict","anchors":"a","support":"tested","coverage":{},"degraded":[]}"#;
+        let start = r#""meta","label":"tape.start","schema":"engram.tape/1","adapter":{"id":"toy","version":"1"},"harness":{"family":"toy"},"policy":"strict","anchors":"a","support":"tested","coverage":{"meta":"none","msg.in":"none","msg.out":"none","tool.call":"none","tool.result":"none","code.read":"none","code.edit":"none","span.link":"none"},"degraded":[]}"#;
         let call = format!(r#""tool.call","tool":"a","kind":"read","call_id":"c"{more}}}"#);
         [line(0, 0, start), line(1, 1, &call)].concat()
     }

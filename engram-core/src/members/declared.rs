@@ -80,6 +80,23 @@ impl<'t, 's, 'v> Walk<'t, 's, 'v> {
         true
     }
 
+    /// True if the harness's own types declare the case of an object that its table does not know: they have cases too, and this is one. Types
+    /// without cases, such as a status that may be any string, declare none.
+    #[cold]
+    pub(super) fn declares_case<'a, N: JsonNode<'a>, V: Visitor<N>>(
+        &self,
+        path: &Path<'_, N>,
+        visitor: &mut V,
+    ) -> bool {
+        let has_cases = self.declared_row(path).is_some_and(|(walk, row)| {
+            let Content::Described { object, .. } = row.content else {
+                return false;
+            };
+            object.is_some_and(|id| walk.table.shape(id).selector.is_some())
+        });
+        has_cases && self.is_declared(path, None, visitor)
+    }
+
     /// The row that the declared types have for the value at a path, and a walk along them.
     pub(super) fn declared_row<'a, N: JsonNode<'a>>(
         &self,
