@@ -21,6 +21,7 @@ mod anchors;
 mod answer;
 mod arguments;
 mod attribute;
+mod change;
 mod diff;
 mod error;
 mod explain;
@@ -44,6 +45,7 @@ mod store;
 mod supersede;
 mod take_in;
 mod tape_file;
+mod text_state;
 mod window;
 mod write;
 
