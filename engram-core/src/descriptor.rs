@@ -184,12 +184,12 @@ impl AdapterDescriptor {
         self.omission_rules.iter().find(|rule| rule.rule == name)
     }
 
-    /// True if the harness's own types declare a block of this type.
+    /// True if the harness's own types declare a block of this type. A block without a type is none of theirs.
     pub(crate) fn declares_block(&self, block: &str) -> bool {
         let table = self.members.and_then(|source| source.table().ok());
         table
             .and_then(MemberTable::declared)
-            .is_some_and(|declared| declared.names_case(block))
+            .is_some_and(|declared| !block.is_empty() && declared.names_case(block))
     }
 
     /// The outcome of a record of this type that gives no event, by the first rule that omits such records.

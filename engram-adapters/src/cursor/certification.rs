@@ -16,6 +16,14 @@ pub(super) const CERTIFICATION: Certification = Certification::new()
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
+    (
+        "call_message",
+        "messages_of_the_protocol_in_the_editors_store_are_opaque",
+    ),
+    (
+        "conversation_state",
+        "messages_of_the_protocol_in_the_editors_store_are_opaque",
+    ),
     ("message_pieces", "pieces_of_a_message_are_joined"),
     (
         "record.repeated",

@@ -53,7 +53,6 @@ const WITHOUT_A_LOG: &[(&str, &str)] = &[
     // The reader's name for what it does not know.
     ("codex", "response_item/other"),
     ("codex", "event_msg/item_completed/CodeReview"),
-    ("codex", "event_msg/item_completed/FunctionCallOutput"),
     ("codex", "event_msg/item_completed/TodoList"),
 ];
 

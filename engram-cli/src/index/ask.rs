@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use engram_adapters::Registry;
 use engram_index::{Error, InRepo, Index};
 
-use super::args::{Place, Source};
+use super::args::Source;
 use super::fresh;
-use crate::exit::Exit;
+use super::place::directory;
 use crate::places;
 use crate::report::Reporter;
 
@@ -17,21 +17,6 @@ type Lines = (usize, usize);
 
 /// Largest file that is explained.
 const MAX_FILE: u64 = 64 << 20;
-
-/// The directory of the index.
-pub fn directory(place: &Place) -> Result<PathBuf, Error> {
-    let none = || {
-        Error::BadQuery(
-            "the environment does not say where your home is; name the index with `--index DIR`"
-                .to_owned(),
-        )
-    };
-    place
-        .index
-        .clone()
-        .or_else(places::index_dir)
-        .ok_or_else(none)
-}
 
 /// Opens the index. The one at the default place first takes in what is new on this machine.
 pub fn open(source: &Source, registry: &Registry, report: &Reporter) -> Result<Index, Error> {
@@ -48,17 +33,6 @@ pub fn open(source: &Source, registry: &Registry, report: &Reporter) -> Result<I
         fresh::say_age(&index, report);
     }
     Ok(index)
-}
-
-/// Reports an error of the index.
-pub fn failed(error: &Error, report: &Reporter) -> Exit {
-    report.finding(error.code(), &error.to_string());
-    match error {
-        Error::NoIndex(_) | Error::NotFound(_) => Exit::NotRecognised,
-        Error::OtherSchema { .. } => Exit::OtherIndex,
-        Error::BadQuery(_) => Exit::Usage,
-        _ => Exit::PartialFailure,
-    }
 }
 
 /// A file that is asked about.

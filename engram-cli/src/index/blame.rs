@@ -10,6 +10,7 @@ use serde_json::json;
 use super::args::Blame;
 use super::ask::{self, Asked};
 use super::explain::text_of;
+use super::place;
 use super::print::Page;
 use crate::exit::Exit;
 use crate::report::{Reporter, one_line};
@@ -44,7 +45,7 @@ pub fn run(args: &Blame, registry: &Registry, report: &Reporter) -> io::Result<E
         Ok((index, text, answer)) => {
             print(args, index.path(), &text, &answer).map(|()| Exit::Success)
         }
-        Err(error) => Ok(ask::failed(&error, report)),
+        Err(error) => Ok(place::failed(&error, report)),
     }
 }
 

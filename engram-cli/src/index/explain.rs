@@ -10,6 +10,7 @@ use serde_json::json;
 use super::args::Explain;
 use super::ask::{self, Asked};
 use super::git::Repository;
+use super::place;
 use super::print::{self, Page};
 use crate::exit::Exit;
 use crate::report::Reporter;
@@ -26,7 +27,7 @@ const MAX_TEXT: u64 = 64 << 20;
 pub fn run(args: &Explain, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     match answer(args, registry, report) {
         Ok(printed) => printed.map(|()| Exit::Success),
-        Err(error) => Ok(ask::failed(&error, report)),
+        Err(error) => Ok(place::failed(&error, report)),
     }
 }
 

@@ -4,19 +4,22 @@ pub mod args;
 mod ask;
 mod blame;
 mod explain;
+pub mod feed;
 mod fresh;
 mod git;
+mod place;
 mod print;
 mod search;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use engram_index::{Added, Error, Index, Writer, rebuild};
+use engram_index::{Error, Index, Writer, rebuild};
 
 use self::args::{IndexArgs, What};
 pub use self::blame::run as blame;
 pub use self::explain::run as explain;
+use self::feed::tell;
 pub use self::search::{grep, query};
 use crate::exit::Exit;
 use crate::places;
@@ -27,9 +30,9 @@ use crate::report::{Reporter, write_json};
 /// # Errors
 /// When standard output cannot be written to.
 pub fn run(args: &IndexArgs, report: &Reporter) -> io::Result<Exit> {
-    let directory = match ask::directory(&args.place) {
+    let directory = match place::directory(&args.place) {
         Ok(directory) => directory,
-        Err(error) => return Ok(ask::failed(&error, report)),
+        Err(error) => return Ok(place::failed(&error, report)),
     };
     let wait = || report.note("another engram is writing the index; waiting for it");
     let done = match &args.what {
@@ -72,18 +75,7 @@ pub fn run(args: &IndexArgs, report: &Reporter) -> io::Result<Exit> {
                 }
             }),
     };
-    Ok(done.unwrap_or_else(|error| ask::failed(&error, report)))
-}
-
-/// Takes the tapes of a directory into the index at the default place, after `engram ingest`.
-pub fn feed(tapes: &Path, report: &Reporter) -> Exit {
-    let place = args::Place { index: None };
-    let wait = || report.note("another engram is writing the index; waiting for it");
-    let fed = ask::directory(&place).and_then(|directory| {
-        let added = Writer::open(&directory, wait)?.add(&[tapes.to_owned()], &mut |_| ())?;
-        Ok(tell(&added, &directory, report))
-    });
-    fed.unwrap_or_else(|error| ask::failed(&error, report))
+    Ok(done.unwrap_or_else(|error| place::failed(&error, report)))
 }
 
 /// An index that is there is opened; none is made.
@@ -102,36 +94,10 @@ fn tapes(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     tapes.map(|tapes| vec![tapes]).ok_or_else(none)
 }
 
-fn tell(added: &Added, directory: &Path, report: &Reporter) -> Exit {
-    added
-        .failed
-        .iter()
-        .for_each(|error| report.finding(error.code(), &error.to_string()));
-    let Added {
-        new,
-        grew,
-        superseded,
-        known,
-        unchanged,
-        ..
-    } = added;
-    let failed = added.failed.len();
-    report.note(&format!(
-        "indexed     {new} new, {grew} grown, {} unchanged, {superseded} superseded, {failed} failed; index {}",
-        unchanged + known,
-        directory.display()
-    ));
-    if failed == 0 {
-        Exit::Success
-    } else {
-        Exit::PartialFailure
-    }
-}
-
 fn status(directory: &Path, json: bool, report: &Reporter) -> io::Result<Exit> {
     let status = match Index::open(directory).and_then(|index| index.status()) {
         Ok(status) => status,
-        Err(error) => return Ok(ask::failed(&error, report)),
+        Err(error) => return Ok(place::failed(&error, report)),
     };
     let mut out = io::stdout().lock();
     if json {

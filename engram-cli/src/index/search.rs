@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::args::{Grep, Query};
 use super::ask;
+use super::place;
 use super::print::Page;
 use crate::exit::Exit;
 use crate::report::{Reporter, one_line, printable, printable_json};
@@ -52,7 +53,7 @@ pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<E
                 Exit::PartialFailure
             })
         }
-        Err(error) => Ok(ask::failed(&error, report)),
+        Err(error) => Ok(place::failed(&error, report)),
     }
 }
 
@@ -74,7 +75,7 @@ fn text(found: &Match) -> String {
 pub fn query(args: &Query, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let mut index = match ask::open(&args.source, registry, report) {
         Ok(index) => index,
-        Err(error) => return Ok(ask::failed(&error, report)),
+        Err(error) => return Ok(place::failed(&error, report)),
     };
     let mut out = BufWriter::new(io::stdout().lock());
     let mut written = Ok(());
@@ -112,7 +113,7 @@ pub fn query(args: &Query, registry: &Registry, report: &Reporter) -> io::Result
         written.is_ok()
     });
     if let Err(error) = asked {
-        return Ok(ask::failed(&error, report));
+        return Ok(place::failed(&error, report));
     }
     written?;
     out.flush()?;

@@ -185,7 +185,7 @@ pub fn once(
     };
     interrupt::at_end(|| ());
     let exit = if args.index {
-        exit.max(crate::index::feed(directory.root(), report))
+        exit.max(crate::index::feed::feed(directory.root(), report))
     } else {
         exit
     };

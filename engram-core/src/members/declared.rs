@@ -4,7 +4,9 @@
 //! type: it follows the path of that value from the record on. So the types cost nothing where a table is complete.
 
 use super::json_types::JsonTypes;
-use super::model::{Choice, Content, FateKind, RecordShape, Row, RowId, ShapeId};
+use super::model::{
+    Choice, Content, FateKind, RecordShape, Row, RowId, Selector, SelectorKey, ShapeId,
+};
 use super::node::JsonNode;
 use super::path::{Once, Path, Step};
 use super::walk::{Visitor, Walk};
@@ -80,21 +82,42 @@ impl<'t, 's, 'v> Walk<'t, 's, 'v> {
         true
     }
 
-    /// True if the harness's own types declare the case of an object that its table does not know: they have cases too, and this is one. Types
-    /// without cases, such as a status that may be any string, declare none.
+    /// True if the harness's own types declare the case that an object chooses by a member: they have cases by this member too, and this is one.
+    /// Types without such cases, such as a status that may be any string, declare none.
     #[cold]
     pub(super) fn declares_case<'a, N: JsonNode<'a>, V: Visitor<N>>(
         &self,
+        selector: &Selector,
         path: &Path<'_, N>,
         visitor: &mut V,
     ) -> bool {
-        let has_cases = self.declared_row(path).is_some_and(|(walk, row)| {
-            let Content::Described { object, .. } = row.content else {
-                return false;
-            };
-            object.is_some_and(|id| walk.table.shape(id).selector.is_some())
-        });
+        let has_cases = self
+            .declared_row(path)
+            .is_some_and(|(walk, row)| walk.has_cases_by(selector, row, path));
         has_cases && self.is_declared(path, None, visitor)
+    }
+
+    /// True if the shape of an object is chosen by the member that another selector has.
+    fn has_cases_by<'a, N: JsonNode<'a>>(
+        &self,
+        other: &Selector,
+        row: &Row,
+        path: &Path<'_, N>,
+    ) -> bool {
+        let Content::Described { object, .. } = row.content else {
+            return false;
+        };
+        let mut shape = object;
+        while let Some(own) = shape.and_then(|id| self.table.shape(id).selector.as_ref()) {
+            if is_by_same_member(&own.key, &other.key) {
+                return true;
+            }
+            shape = match self.choose(own, row, path) {
+                Choice::Shape(shape) => Some(shape),
+                _ => None,
+            };
+        }
+        false
     }
 
     /// The row that the declared types have for the value at a path, and a walk along them.
@@ -180,4 +203,14 @@ impl<'t, 's, 'v> Walk<'t, 's, 'v> {
 /// The value that a path begins at.
 fn root_of<N: Copy>(path: &Path<'_, N>) -> N {
     path.outer.map_or(path.node, root_of)
+}
+
+/// True if two selectors look at a member with the same name.
+fn is_by_same_member(one: &SelectorKey, other: &SelectorKey) -> bool {
+    match (one, other) {
+        (SelectorKey::Member { name: one, .. }, SelectorKey::Member { name: other, .. }) => {
+            one == other
+        }
+        _ => false,
+    }
 }

@@ -180,7 +180,8 @@ impl<'a> Walk<'_, '_, '_> {
             Choice::Shape(shape) => self.object(shape, row, path, visitor),
             Choice::Free(row) if V::LEAVES => visitor.leaf(path, self.table.row(row)),
             Choice::Free(_) => {}
-            Choice::Unrecognized | Choice::Unknown if self.declares_case(path, visitor) => {}
+            Choice::Unrecognized | Choice::Unknown
+                if self.declares_case(selector, path, visitor) => {}
             Choice::Unrecognized => visitor.unrecognized(path),
             Choice::Unknown => match &selector.key {
                 SelectorKey::Member {

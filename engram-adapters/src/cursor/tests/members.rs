@@ -275,3 +275,20 @@ fn a_step_without_its_part_is_malformed() {
         (ErrorCode::MalformedRecord, Some(3), Some("/steps"))
     );
 }
+
+#[test]
+fn messages_of_the_protocol_in_the_editors_store_are_opaque() {
+    let log = EDITOR
+        .replacen(
+            "\"text\":\"kept\"",
+            "\"text\":\"kept\",\"conversationState\":\"~CgN4\"",
+            1,
+        )
+        .replacen(
+            "\"toolCallId\":\"c\"",
+            "\"toolCallId\":\"c\",\"toolCallBinary\":\"CgN5\"",
+            1,
+        );
+    let (tape, _) = super::convert(log.as_bytes(), Policy::Strict).unwrap();
+    assert!(tape.contains("kept") && !tape.contains("CgN4") && !tape.contains("CgN5"));
+}

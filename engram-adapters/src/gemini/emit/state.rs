@@ -10,7 +10,7 @@ use engram_core::steps::Emitter;
 
 use crate::gemini::notes::Note;
 use crate::gemini::plan::repeats::{Decision, repeats};
-use crate::gemini::plan::responses::{Piece, Usage, last_records, pieces, usages};
+use crate::gemini::plan::responses::{Piece, Usage, last_counts, pieces, usages};
 use crate::gemini::readers::Blob;
 use crate::gemini::schema::Form;
 use crate::shared::media::base64_hash;
@@ -142,7 +142,9 @@ impl Events {
     pub fn decide(&mut self, notes: Vec<Note>, objectives: HashSet<u64>) {
         self.objectives = objectives;
         let mut decisions = repeats(self.form, &notes);
-        last_records(self.form, &notes, &mut decisions);
+        if self.form == Form::Document {
+            last_counts(&notes, &mut decisions);
+        }
         let usages = if self.form == Form::Lines {
             usages(&notes, &mut decisions)
         } else {

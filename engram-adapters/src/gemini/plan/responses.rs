@@ -4,7 +4,6 @@ use engram_core::keys::KeyMap;
 
 use super::repeats::Decision;
 use crate::gemini::notes::{After, Note};
-use crate::gemini::schema::Form;
 
 /// The token counts of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,33 +68,20 @@ pub fn usages(notes: &[Note], decisions: &mut [Decision]) -> Vec<Usage> {
     usages
 }
 
-/// Takes the answer of a turn, and in a document its counts, from the last record of the turn: an earlier one has less of them.
-pub fn last_records(form: Form, notes: &[Note], decisions: &mut [Decision]) {
-    // The last record of each turn so far, and the place of its answer.
-    let mut last: KeyMap<(Turn, Option<usize>)> = KeyMap::default();
+/// Takes the counts of a turn in a document from its last record: an earlier one has less of them. Those of a log of lines stand behind the turn
+/// ([`usages`]).
+pub fn last_counts(notes: &[Note], decisions: &mut [Decision]) {
+    let mut last: KeyMap<Turn> = KeyMap::default();
     for at in 0..notes.len() {
         let turn = Turn::at(at, notes, decisions)
             .filter(|turn| turn.id != 0 && matches!(notes[at], Note::Record { .. }));
         let Some(turn) = turn.filter(|turn| !decisions[turn.at].in_history) else {
             continue;
         };
-        let rest = notes.iter().enumerate().skip(turn.at);
-        let answer = rest
-            .take_while(|(_, note)| !matches!(note, Note::Record { .. } | Note::Message { .. }))
-            .find(|(_, note)| matches!(note, Note::Content { .. }))
-            .map(|(at, _)| at);
-        if let Some((before, answer_before)) = last.get(&turn.id)
-            && turn.is(before)
-        {
-            // The counts of a log of lines stand behind the turn ([`usages`]).
-            decisions[before.at].tokens |= form == Form::Document && turn.has_new_tokens;
-            if let Some((before, now)) = answer_before.zip(answer)
-                && notes[before] != notes[now]
-            {
-                decisions[before].is_repeated = true;
-            }
+        if let Some(before) = last.get(&turn.id).filter(|before| turn.is(before)) {
+            decisions[before.at].tokens |= turn.has_new_tokens;
         }
-        last.insert(turn.id, (turn, answer));
+        last.insert(turn.id, turn);
     }
 }
 
@@ -210,6 +196,7 @@ mod tests {
     use super::*;
     use crate::gemini::notes::{CallList, History};
     use crate::gemini::plan::repeats::repeats;
+    use crate::gemini::schema::Form;
 
     fn record(number: u32, after: After) -> Note {
         Note::Record { number, after }
@@ -288,29 +275,19 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_grew_has_its_last_answer_and_in_a_document_its_last_counts() {
-        let answer = |key| Note::Content { key };
-        let grown = |time| {
+    fn a_turn_that_grew_has_its_last_counts_in_a_document() {
+        let of = |time| {
             let [record, mut message, turn_note] = turn(2, 7, 6, 11);
             if let Note::Message { time: of_note, .. } = &mut message {
                 *of_note = time;
             }
-            [
-                &turn(1, 7, 5, 10)[..],
-                &[answer(50), record, message, turn_note, answer(60)],
-            ]
-            .concat()
+            let notes = [&turn(1, 7, 5, 10)[..], &[record, message, turn_note]].concat();
+            let mut decisions = repeats(Form::Document, &notes);
+            last_counts(&notes, &mut decisions);
+            [2, 5].map(|at| decisions[at].tokens)
         };
-        let of = |form, notes: &[Note]| {
-            let mut decisions = repeats(form, notes);
-            last_records(form, notes, &mut decisions);
-            [2, 3, 6, 7].map(|at| decisions[at].tokens || decisions[at].is_repeated)
-        };
-        let again = grown(1);
-        assert_eq!(of(Form::Document, &again), [true, true, false, false]);
-        assert_eq!(of(Form::Lines, &again), [false, true, false, false]);
-        let another = grown(2);
-        assert_eq!(of(Form::Document, &another), [false; 4]);
+        assert_eq!(of(1), [true, false]);
+        assert_eq!(of(2), [false, false]);
     }
 
     #[test]
