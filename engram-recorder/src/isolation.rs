@@ -55,7 +55,7 @@ done
 caller=$5
 shift 5
 mount --rbind $root /home
-case $caller in /home*|/|'') ;; *) mount -t tmpfs none \"$caller\" ;; esac
+case $caller in /home*|/|'') ;; *) [ ! -d \"$caller\" ] || mount -t tmpfs none \"$caller\" ;; esac
 for private in /tmp /var/tmp /dev/shm /run; do
     [ ! -d $private ] || mount -t tmpfs -o mode=1777 none $private
 done

@@ -7,7 +7,7 @@ use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::event::{Author, Event, EventRef, Meta};
 use engram_core::keys::hash64;
 use engram_core::sink::EventSink;
-use engram_core::text::Text;
+use engram_core::text::{Text, canonical_json};
 
 use super::location::SessionLocation;
 use super::options::SessionOptions;
@@ -170,7 +170,9 @@ impl EventSink for FormSink {
             }
             Event::ToolCall(call) => {
                 self.known.sums.calls += 1;
-                self.note_response(hash64(("call", call.call_id.map(owned), call.args)));
+                // A store and an export of it may have other white space.
+                let args = call.args.map(canonical_json);
+                self.note_response(hash64(("call", call.call_id.map(owned), args)));
             }
             Event::ToolResult(_) => self.known.sums.results += 1,
             _ => {}

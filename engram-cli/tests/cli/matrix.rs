@@ -90,7 +90,7 @@ fn recording_is_judged_and_gets_a_line() {
     let (code, patch, said) = judge();
     assert_ne!(code, 0);
     assert!(
-        said.contains("codex@0.171.0: broken") && said.contains("/payload/callId"),
+        said.contains("codex@0.171.0: broken") && said.contains("session.converts"),
         "{said}"
     );
     assert!(!patch.contains("+    \"0.171.0\""), "{patch}");

@@ -396,7 +396,7 @@ fn an_event_is_shown_with_those_around_it() {
 fn a_window_holds_its_bound_from_the_first_byte() {
     let log = claude_file();
     let target = format!("{}#5", text(&log));
-    for most in ["0", "10", "200", "1000", "5000"] {
+    for most in ["1", "10", "200", "1000", "5000"] {
         let shown = run(&[
             "show",
             &target,
