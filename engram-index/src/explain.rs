@@ -1,5 +1,6 @@
 //! The question *which session, prompt and call put these lines here?*, and its answer by tiers.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
@@ -95,10 +96,11 @@ pub fn made(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Vec<Made>> {
     let made = lines.map(|line| {
         let call = match &line.step {
             Some(step) => {
-                if !places.contains_key(&step.tape) {
-                    places.insert(step.tape, window::place(db, step.tape)?.0);
-                }
-                Some((places[&step.tape].clone(), step.call.unwrap_or(step.seq)))
+                let place = match places.entry(step.tape) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(window::place(db, step.tape)?.0),
+                };
+                Some((place.clone(), step.call.unwrap_or(step.seq)))
             }
             None => None,
         };

@@ -121,8 +121,8 @@ pub fn replay(
             ..Replay::default()
         },
     };
-    for at in 0..steps.len() {
-        making.step(&steps[at], at);
+    for (at, step) in steps.iter().enumerate() {
+        making.step(step, at);
     }
     making.states_of_now();
     let mut found = making.found;
@@ -132,6 +132,9 @@ pub fn replay(
 
 /// A tape of a session, by what it is worth: it has times, it has texts, and its number among equals.
 type Worth = (bool, usize, [u8; 16]);
+
+/// What a tape has of a call: its time, a text, what the tape is worth, and the tape.
+type Best = (bool, bool, Worth, i64);
 
 /// The steps in the order of time. Of one call that stands on several tapes of its session the best tape counts.
 fn load(db: &Connection, files: &Files, at: Option<i64>) -> rusqlite::Result<(Vec<Step>, bool)> {
@@ -211,7 +214,7 @@ fn keep_best(steps: &mut Vec<Step>, hashes: &HashMap<i64, [u8; 16]>) {
         of.1 += usize::from(!matches!(step.kind, Kind::Lost | Kind::Piece));
     }
     let has_text = |step: &Step| !matches!(step.kind, Kind::Lost | Kind::Piece);
-    let mut best: HashMap<(i64, i64, i64, i64), (bool, bool, Worth, i64)> = HashMap::new();
+    let mut best: HashMap<(i64, i64, i64, i64), Best> = HashMap::new();
     let mut timed: HashSet<(i64, i64)> = HashSet::new();
     for step in steps.iter() {
         let Some(session) = step.session else {

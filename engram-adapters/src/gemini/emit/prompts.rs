@@ -136,7 +136,8 @@ impl Events {
         files
             .filter_map(|part| part.file())
             .zip(self.plan.files_of_message())
-            .filter_map(|(file, is_new)| is_new.then(|| attachment(file)))
+            .filter(|(_, is_new)| *is_new)
+            .map(|(file, _)| attachment(file))
             .collect()
     }
 
