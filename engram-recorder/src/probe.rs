@@ -31,7 +31,7 @@ impl Asked {
     /// A file that it left in the work folder, at most so many bytes: `out` and `err` have what it printed. No link is followed.
     ///
     /// # Errors
-    /// As [`bounded::read_below`].
+    /// If the file cannot be read, or a part of the way to it is a link.
     pub fn read(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
         bounded::read_below(self.work.path(), Path::new(name), most)
     }
