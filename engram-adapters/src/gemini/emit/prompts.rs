@@ -1,5 +1,7 @@
 //! The events of messages with the role `user`: prompts, contexts, results as the model gets them, and what was typed at the terminal.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
 use engram_core::keys::hash64;
@@ -21,6 +23,9 @@ use crate::gemini::wrappers::{
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, text};
 use crate::shared::wrappers::{self, split};
+
+/// The longest text that is looked through for what stands around the words: decoding one needs its size once more, and memory is bounded.
+const MAX_WRAPPED: usize = 16 << 20;
 
 /// A text in the user's place.
 #[derive(Clone, Copy)]
@@ -193,7 +198,11 @@ impl Events {
         if text.is_empty() {
             return;
         }
-        let decoded = text.decode_lossy();
+        let decoded = if text.raw().len() > MAX_WRAPPED {
+            Cow::Borrowed("")
+        } else {
+            text.decode_lossy()
+        };
         let by = match text {
             _ if said.giver == Giver::Expanded || is_of_harness(&decoded) => Author::Harness,
             _ if self.is_task(text) => Author::Agent,
@@ -222,6 +231,9 @@ impl Events {
             Author::Person => {
                 let (words, mentioned) = without_mentions(&decoded, said.mentions);
                 let mut parts = split(words, WRAPPERS);
+                if decoded.is_empty() {
+                    parts.push(wrappers::Part::Words(words));
+                }
                 if !mentioned.is_empty() {
                     parts.push(wrappers::Part::Wrapped {
                         name: REFERENCES,
