@@ -222,22 +222,30 @@ fn is_after_result(session: &ConvertedSession, event: &Event) -> bool {
         .is_some_and(|last| last.is(Kind::ToolResult))
 }
 
-/// True for words that a person typed when refusing a call: the harness returned them to the model as the result of that call.
+/// True for words that a person typed when refusing a call: the harness returned them as the result of that call. The model may never have
+/// seen that result, if the refusal ended the turn: then the ground truth has none, and the result on the tape must hold the words.
 fn is_words_of_denial(case: &Case<'_>, session: &ConvertedSession, event: &Event) -> bool {
     let text = event.text("text").unwrap_or_default().trim();
     let is_of_record = |other: &&Event| {
-        other.is(Kind::ToolResult) && other.line().is_some() && other.line() == event.line()
+        other.is(Kind::ToolResult)
+            && other.text("status") == Some("denied")
+            && match event.line() {
+                Some(line) => other.line() == Some(line),
+                None => other.0.get("origin") == event.0.get("origin"),
+            }
     };
-    let refused = |call: &str| {
-        case.truth.results.iter().any(|result| {
-            result.id == call && result.is_error == Some(true) && result.text.contains(text)
-        })
+    let refused = |result: &Event| {
+        let call = result.text("call_id").unwrap_or_default();
+        let seen = || case.truth.results.iter().filter(|seen| seen.id == call);
+        if seen().next().is_some() {
+            return seen().any(|seen| seen.is_error == Some(true) && seen.text.contains(text));
+        }
+        ["stdout", "stderr"]
+            .into_iter()
+            .filter_map(|stream| result.text(stream))
+            .any(|output| output.contains(text))
     };
-    let mut results = session.events.iter().filter(is_of_record);
-    !text.is_empty()
-        && results.any(|result| {
-            result.text("status") == Some("denied") && result.text("call_id").is_some_and(refused)
-        })
+    !text.is_empty() && session.events.iter().filter(is_of_record).any(refused)
 }
 
 /// Every `msg.in` by a person is a prompt that was given, where the prompts are known, and every logged prompt is one.
