@@ -33,7 +33,7 @@ pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
         let mut actual: BTreeMap<&str, usize> = BTreeMap::new();
         for (session, event) in case
             .own_events(Kind::MsgIn)
-            .filter(|(_, event)| !is_sub_agents(event))
+            .filter(|(_, event)| !is_sub_agents(event) || is_by_person(event))
         {
             if event
                 .text("text")
