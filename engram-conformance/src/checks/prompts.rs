@@ -202,6 +202,16 @@ fn is_bare_command(case: &Case<'_>, session: &ConvertedSession, event: &Event) -
             .any(|(name, args)| name == text && !has(args))
 }
 
+/// True for a command that a person ran, with what the harness wrote around it. It is no turn, and the ground truth may have only those.
+fn is_shell_command(session: &ConvertedSession, event: &Event) -> bool {
+    session.events.iter().any(|other| {
+        other.text("label") == Some("context")
+            && other.text("name") == Some("user_shell")
+            && other.line().is_some()
+            && other.line() == event.line()
+    })
+}
+
 /// True for the instructions of a review that a person asked for. They are no turn, and the ground truth has the prompts of turns.
 fn is_of_review(event: &Event) -> bool {
     event
@@ -279,6 +289,8 @@ pub fn by_person(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings
             findings.note("commands that the ground truth does not list");
         } else if is_bare_command(case, session, event) {
             findings.note("commands that are logged without their arguments");
+        } else if is_shell_command(session, event) {
+            findings.note("shell commands that the ground truth does not list");
         } else if is_of_review(event) {
             findings.note("instructions of reviews");
         } else if is_words_of_denial(case, session, event) {
