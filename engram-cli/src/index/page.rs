@@ -168,13 +168,11 @@ impl<'b> Page<'b> {
         if next >= end.total {
             return String::new();
         }
-        let total = end.total;
-        let bound = if self.is_full || returned == 0 {
-            format!(" within {} bytes", self.bounds.max_bytes)
-        } else {
-            String::new()
-        };
-        format!("{returned} of {total} shown{bound}; `--skip {next}` shows the next\n")
+        let (total, most) = (end.total, self.bounds.max_bytes);
+        if returned == 0 {
+            return format!("0 of {total} fit into {most} bytes; `--max-bytes` allows more\n");
+        }
+        format!("{returned} of {total} shown; `--skip {next}` shows the next\n")
     }
 
     /// The last line without what can be left out.
