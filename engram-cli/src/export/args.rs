@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::index::args::Source;
+use crate::keys::Keys;
 use crate::places;
 
 const EXAMPLES: &str = "\
@@ -140,9 +141,8 @@ pub struct Hf {
     /// Write conversations for training, one row a session
     #[arg(long)]
     pub messages: bool,
-    /// Keep keys and tokens
-    #[arg(long)]
-    pub no_redact: bool,
+    #[command(flatten)]
+    pub keys: Keys,
 }
 
 /// Arguments of `engram export atif`.

@@ -49,7 +49,7 @@ pub fn run(
     report: &Reporter,
 ) -> io::Result<Exit> {
     let mut window = Window::around(seq, args.before.min(MAX_SIDE), args.after.min(MAX_SIDE));
-    if let Err(error) = read(place, &mut window, options, !args.no_redact)
+    if let Err(error) = read(place, &mut window, options, !args.keys.no_redact)
         && !window.is_read
     {
         return Ok(report.failure(&error));
