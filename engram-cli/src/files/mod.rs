@@ -198,7 +198,7 @@ const COLUMNS: [Column; 6] = [
 
 fn print(rows: &[Row], args: &args::Files, out: &mut impl Write) -> io::Result<()> {
     if args.output.json {
-        table::write_lines(rows, out)?;
+        table::write_lines(rows, args.keys, out)?;
     } else if args.output.csv {
         table::write_csv(
             &[
@@ -211,12 +211,13 @@ fn print(rows: &[Row], args: &args::Files, out: &mut impl Write) -> io::Result<(
                 "harnesses",
             ],
             rows.iter().map(csv),
+            args.keys,
             out,
         )?;
     } else if !rows.is_empty() {
         let now = Timestamp::now();
         let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, now)).collect();
-        table::write(&COLUMNS, &cells, Screen::stdout(), out)?;
+        table::write(&COLUMNS, &cells, Screen::stdout().with_keys(args.keys), out)?;
     }
     out.flush()
 }

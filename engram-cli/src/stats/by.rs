@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::filter::Filter;
 use crate::homes::in_short;
+use crate::keys::Keys;
 use crate::once::Counted;
 use crate::table::{self, Align, Column, Fit, Look, Output, Screen, short_number, text};
 use crate::when::{day, week};
@@ -157,7 +158,7 @@ pub fn print(
     by: By,
     groups: &BTreeMap<String, Counts>,
     total: &Counts,
-    output: Output,
+    (output, keys): (Output, Keys),
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut rows: Vec<(&String, &Counts)> = groups.iter().collect();
@@ -178,9 +179,8 @@ pub fn print(
                 all_tokens: all_tokens(counts),
             })
         };
-        return rows.into_iter().try_for_each(|(value, counts)| {
-            crate::report::write_json(out, &row((value, counts))?)
-        });
+        let rows: Result<Vec<_>, _> = rows.into_iter().map(row).collect();
+        return table::write_lines(rows?, keys, out);
     }
     if output.csv {
         let names: Vec<&str> = std::iter::once(by.name()).chain(NUMBERS).collect();
@@ -196,7 +196,7 @@ pub fn print(
                 .chain([cost])
                 .collect()
         };
-        return table::write_csv(&names, rows.into_iter().map(row), out);
+        return table::write_csv(&names, rows.into_iter().map(row), keys, out);
     }
     let mut cells: Vec<Vec<String>> = rows
         .iter()
@@ -205,7 +205,7 @@ pub fn print(
     if cells.len() > 1 {
         cells.push(self::cells(by, "total", total));
     }
-    table::write(&columns(by), &cells, Screen::stdout(), out)
+    table::write(&columns(by), &cells, Screen::stdout().with_keys(keys), out)
 }
 
 /// A value as a table shows it.

@@ -17,9 +17,11 @@ use crate::args;
 use crate::conversion::Conversion;
 use crate::exit::Exit;
 use crate::inputs::session_options;
+use crate::keys::Keys;
 use crate::reading::{self, Request, TapesCount};
-use crate::report::{Reporter, one_line, write_json};
+use crate::report::{Reporter, one_line};
 use crate::summary::count;
+use crate::table;
 
 /// Runs the command.
 ///
@@ -77,18 +79,18 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
             by,
             &by::groups(by, sessions, &args.filter),
             &total,
-            args.output,
+            (args.output, args.keys),
             &mut out,
         )?,
-        None if args.output.json => write_json(&mut out, &total)?,
+        None if args.output.json => table::write_lines([&total], args.keys, &mut out)?,
         None if args.output.csv => by::print(
             By::Harness,
             &by::groups(By::Harness, sessions, &args.filter),
             &total,
-            args.output,
+            (args.output, args.keys),
             &mut out,
         )?,
-        None => print(&total, &mut out)?,
+        None => print(&total, args.keys, &mut out)?,
     }
     out.flush()?;
     Ok(answers.exit)
@@ -110,7 +112,7 @@ fn tapes_count(args: &args::Stats) -> TapesCount {
     }
 }
 
-fn print(counts: &Counts, out: &mut impl Write) -> io::Result<()> {
+fn print(counts: &Counts, keys: Keys, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{:<14}{:>10}", "sessions", counts.sessions)?;
     writeln!(out, "{:<14}{:>10}", "sub-agents", counts.sub_agents)?;
     writeln!(out, "{:<14}{:>10}", "prompts", counts.prompts)?;
@@ -163,7 +165,7 @@ fn print(counts: &Counts, out: &mut impl Write) -> io::Result<()> {
         writeln!(
             out,
             "{input:>12} {output:>12} {cache_read:>12} {cache_write:>12} {reasoning:>12} {cost:>10}  {}",
-            one_line(model)
+            one_line(&keys.clean(model))
         )?;
     }
     if counts
