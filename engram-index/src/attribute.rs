@@ -40,6 +40,8 @@ pub struct Line {
     pub step: Option<Step>,
     /// Why it is unknown.
     pub why: Option<Why>,
+    /// White space or quotes of the line were changed since.
+    pub reformatted: bool,
 }
 
 /// The lines of a text with who made them.
@@ -171,6 +173,8 @@ struct Text<'t> {
     text: &'t [Key],
     counts: HashMap<Key, u32>,
     found: Vec<Found>,
+    /// The lines whose white space or quotes were changed.
+    reformatted: Vec<bool>,
 }
 
 impl<'t> Text<'t> {
@@ -179,6 +183,7 @@ impl<'t> Text<'t> {
             text,
             counts: counts(text),
             found: vec![Found::Free; text.len()],
+            reformatted: vec![false; text.len()],
         }
     }
 
@@ -194,8 +199,10 @@ impl<'t> Text<'t> {
             self.take_pieces(own, tier);
             return false;
         };
-        self.take(&best, own, tier);
+        let stayed = self.take(&best, own, tier);
+        self.take_later(&best, own, tier);
         self.take_runs(&best, Tier::Moved, LOOSE);
+        self.take_rearranged(&best);
         let mut rest: Vec<&State> = own
             .states
             .iter()
@@ -205,6 +212,7 @@ impl<'t> Text<'t> {
         rest.into_iter()
             .for_each(|state| self.take_runs(state, tier, LOOSE));
         self.take_pieces(own, tier);
+        self.take_reformatted(&best, tier, &stayed);
         false
     }
 
@@ -243,6 +251,34 @@ impl<'t> Text<'t> {
             .chain(&other.states)
             .chain(other.pieces.iter().rev());
         states.for_each(|state| self.take_runs(state, Tier::Moved, needs));
+        if let Some(best) = best.filter(|_| is_mostly_same) {
+            self.take_rearranged(&best);
+        }
+    }
+
+    /// A text without a line that the state lacks was only cut or put in another order. Then each line stayed, however short it is, if
+    /// all equal ones have one cause.
+    fn take_rearranged(&mut self, state: &State) {
+        let in_state = counts(&state.lines);
+        let has_new = self
+            .counts
+            .iter()
+            .any(|(key, count)| in_state.get(key) < Some(count));
+        if has_new || 2 * line_key::letters_of(self.text) < line_key::letters_of(&state.lines) {
+            return;
+        }
+        let mut causes: HashMap<Key, Option<Origin>> = HashMap::new();
+        for (key, origin) in state.lines.iter().zip(state.origins.iter()) {
+            let cause = causes.entry(*key).or_insert(Some(*origin));
+            *cause = cause.filter(|known| known == origin);
+        }
+        for (key, found) in self.text.iter().zip(&mut self.found) {
+            if *found == Found::Free
+                && let Some(Some(origin)) = causes.get(key)
+            {
+                *found = Found::At(Tier::Moved, *origin);
+            }
+        }
     }
 
     /// True if half of the letters of the shorter of two texts stand in both, in order.
@@ -288,7 +324,8 @@ impl<'t> Text<'t> {
         (best.0 > 0).then(|| best.2.clone())
     }
 
-    fn take(&mut self, best: &State, own: &Replay, tier: Tier) {
+    /// Takes the lines that stayed, and returns them as lines of the state.
+    fn take(&mut self, best: &State, own: &Replay, tier: Tier) -> HashSet<usize> {
         let same = |one: usize, other: usize| best.origins[one] == best.origins[other];
         let aligned = align(&best.lines, self.text, &same, best.whole);
         let equal: Vec<State> = own
@@ -297,11 +334,47 @@ impl<'t> Text<'t> {
             .filter(|state| state.lines == best.lines)
             .cloned()
             .collect();
-        for (at, from) in aligned.from.into_iter().enumerate() {
-            if let Some(old) = from {
+        for (at, from) in aligned.from.iter().enumerate() {
+            if let Some(old) = *from {
                 self.found[at] = Found::At(tier, origin_of_all(&equal, best, old));
             } else if aligned.unclear[at] {
                 self.found[at] = Found::Unclear;
+            }
+        }
+        aligned.from.into_iter().flatten().collect()
+    }
+
+    /// What a later step made again is of that step, though an older text has more lines in common.
+    fn take_later(&mut self, best: &State, own: &Replay, tier: Tier) {
+        let later = own.states.iter().chain(&own.pieces);
+        let mut later: Vec<&State> = later.filter(|state| state.order > best.order).collect();
+        later.sort_by_key(|state| state.order);
+        for state in later {
+            let is_later =
+                |old: usize| matches!(state.origins[old], Origin::Made(step) if step > best.at);
+            if !(0..state.lines.len()).any(is_later) {
+                continue;
+            }
+            for (at, old) in find_runs(&state.lines, self.text, &self.counts, &|_| true, LOOSE) {
+                if is_later(old) {
+                    self.found[at] = Found::At(tier, state.origins[old]);
+                }
+            }
+        }
+    }
+
+    /// Lines that stayed in their order but for white space and quotes.
+    fn take_reformatted(&mut self, best: &State, tier: Tier, stayed: &HashSet<usize>) {
+        let bare = |keys: &[Key]| keys.iter().copied().map(line_key::bare).collect::<Vec<_>>();
+        let same = |one: usize, other: usize| best.origins[one] == best.origins[other];
+        let aligned = align(&bare(&best.lines), &bare(self.text), &same, best.whole);
+        for (at, from) in aligned.from.into_iter().enumerate() {
+            let Some(old) = from.filter(|old| !stayed.contains(old)) else {
+                continue;
+            };
+            if self.found[at] == Found::Free && best.lines[old] != self.text[at] {
+                self.found[at] = Found::At(tier, best.origins[old]);
+                self.reformatted[at] = true;
             }
         }
     }
@@ -320,11 +393,12 @@ impl<'t> Text<'t> {
     }
 
     fn answers(&self, replay: &Replay, why: Why) -> Vec<Line> {
-        let answer = |found: &Found| {
+        let answer = |(found, reformatted): (&Found, &bool)| {
             let unknown = |why| Line {
                 tier: Tier::Unknown,
                 step: None,
                 why: Some(why),
+                reformatted: false,
             };
             match *found {
                 Found::Free => unknown(why),
@@ -334,15 +408,21 @@ impl<'t> Text<'t> {
                     tier: Tier::Older,
                     step: None,
                     why: None,
+                    reformatted: *reformatted,
                 },
                 Found::At(tier, Origin::Made(step)) => Line {
                     tier,
                     step: replay.steps.get(step).cloned(),
                     why: None,
+                    reformatted: *reformatted,
                 },
             }
         };
-        self.found.iter().map(answer).collect()
+        self.found
+            .iter()
+            .zip(&self.reformatted)
+            .map(answer)
+            .collect()
     }
 }
 

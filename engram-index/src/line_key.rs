@@ -4,17 +4,28 @@ use std::collections::HashMap;
 
 use engram_core::hash::Hash;
 
-/// 56 bits of the BLAKE3 hash of a line without its line end, and in the lowest byte how many of its characters are no white space.
+/// What two lines have in common that differ in white space and quotes alone: the highest four bytes are of the hash of the line without
+/// these, and the lowest byte is how many other characters it has. The 24 bits between are of the hash of the line without its line end.
 pub type Key = u64;
 
+/// The bits of a key that white space and quotes change.
+const EXACT: u64 = 0xffff_ff00;
 /// The lowest byte of a line whose text nobody knows.
 const HOLE: u64 = 0xff;
 
 /// The key of a line. A `\r` at its end belongs to the line end.
 pub fn key(line: &str) -> Key {
     let line = line.strip_suffix('\r').unwrap_or(line);
-    let count = line.chars().filter(|c| !c.is_whitespace()).count() as u64;
-    (first_bytes(line.as_bytes()) & !0xff) | count.min(HOLE - 1)
+    let is_letter = |c: &char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '`');
+    let letters: String = line.chars().filter(is_letter).collect();
+    let count = letters.chars().count() as u64;
+    let exact = first_bytes(line.as_bytes()) & EXACT;
+    (first_bytes(letters.as_bytes()) & !EXACT & !HOLE) | exact | count.min(HOLE - 1)
+}
+
+/// The part of a key that a line has in common with one that differs in white space and quotes alone.
+pub const fn bare(key: Key) -> Key {
+    if is_hole(key) { key } else { key & !EXACT }
 }
 
 /// The key of an unknown line: equal to itself and to nothing else. `of` names the place of the line on its tape.
@@ -27,7 +38,7 @@ pub const fn is_hole(key: Key) -> bool {
     key & 0xff == HOLE
 }
 
-/// How many characters of the line are no white space: at most 254.
+/// How many characters of the line are neither white space nor quotes: at most 254.
 pub const fn letters(key: Key) -> usize {
     if is_hole(key) {
         0
@@ -84,6 +95,15 @@ mod tests {
             (2, 0, 0)
         );
         assert_eq!(letters(key(&"x".repeat(900))), 254);
+    }
+
+    #[test]
+    fn lines_that_differ_in_white_space_and_quotes_have_one_bare_key() {
+        let (one, other) = (key("  print('a b')"), key("\tprint( \"a b\" )"));
+        assert_ne!(one, other);
+        assert_eq!(bare(one), bare(other));
+        assert_ne!(bare(one), bare(key("print('a c')")));
+        assert_ne!(bare(hole("x")), bare(hole("y")));
     }
 
     #[test]
