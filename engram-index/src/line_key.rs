@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use engram_core::hash::Hash;
 
-/// What two lines have in common that differ in white space and quotes alone: the highest four bytes are of the hash of the line without
-/// these, and the lowest byte is how many other characters it has. The 24 bits between are of the hash of the line without its line end.
+/// The highest four bytes are of the hash of the line without white space and quotes, the 24 bits below of the hash of the line without its
+/// line end, and the lowest byte is how many of its characters are no white space.
 pub type Key = u64;
 
 /// The bits of a key that white space and quotes change.
@@ -16,14 +16,15 @@ const HOLE: u64 = 0xff;
 /// The key of a line. A `\r` at its end belongs to the line end.
 pub fn key(line: &str) -> Key {
     let line = line.strip_suffix('\r').unwrap_or(line);
-    let is_letter = |c: &char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '`');
-    let letters: String = line.chars().filter(is_letter).collect();
-    let count = letters.chars().count() as u64;
+    let is_quote = |c: &char| matches!(c, '"' | '\'' | '`');
+    let letters = || line.chars().filter(|c| !c.is_whitespace());
+    let bare: String = letters().filter(|c| !is_quote(c)).collect();
+    let count = letters().count() as u64;
     let exact = first_bytes(line.as_bytes()) & EXACT;
-    (first_bytes(letters.as_bytes()) & !EXACT & !HOLE) | exact | count.min(HOLE - 1)
+    (first_bytes(bare.as_bytes()) & !EXACT & !HOLE) | exact | count.min(HOLE - 1)
 }
 
-/// The part of a key that a line has in common with one that differs in white space and quotes alone.
+/// The part of a key that a line has in common with one that differs in white space and the kind of quotes alone.
 pub const fn bare(key: Key) -> Key {
     if is_hole(key) { key } else { key & !EXACT }
 }
@@ -38,7 +39,7 @@ pub const fn is_hole(key: Key) -> bool {
     key & 0xff == HOLE
 }
 
-/// How many characters of the line are neither white space nor quotes: at most 254.
+/// How many characters of the line are no white space: at most 254.
 pub const fn letters(key: Key) -> usize {
     if is_hole(key) {
         0

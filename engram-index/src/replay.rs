@@ -22,7 +22,7 @@ const MAX_PIECES: usize = 20_000;
 const CONTEXT: usize = 3;
 
 /// Where a line comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// This step made it.
     Made(usize),
@@ -52,6 +52,14 @@ pub struct Step {
 impl Step {
     const fn whole(&self) -> bool {
         self.flags & 1 != 0
+    }
+
+    /// True if both are of one call; it may stand on several tapes of its session.
+    pub fn is_call_of(&self, other: &Step) -> bool {
+        let id = |step: &Step| step.session.zip(step.call_id);
+        (self.tape, self.call, self.seq) == (other.tape, other.call, other.seq)
+            || (self.call.is_some() && (self.tape, self.call) == (other.tape, other.call))
+            || (id(self).is_some() && id(self) == id(other))
     }
 
     const fn after_command(&self) -> bool {

@@ -15,6 +15,13 @@ pub struct Turn {
     pub after: Vec<String>,
 }
 
+impl Turn {
+    /// False if the truth names no call: a person, or the harness itself, changed the file.
+    pub fn has_call(&self) -> bool {
+        !self.calls.is_empty() || !self.tools.is_empty()
+    }
+}
+
 /// What really happened to one file.
 #[derive(Debug, Default, Clone)]
 pub struct RealFile {

@@ -215,7 +215,10 @@ fn a_changed_bit_gives_no_wrong_answer() {
     let recording = &fixtures("claude-code/2.1.329/b_edit")[0];
     let made = made(&[recording]);
     let truth = truth_of(recording);
-    let (calls, files) = (Calls::of(&made.tapes, &truth), real_files(&truth));
+    let (calls, files) = (
+        Calls::of(&made.tapes, &truth, recording),
+        real_files(&truth),
+    );
     let tape = &tapes(&made)[0];
     let (whole, mut random) = (fs::read(tape).unwrap(), fastrand::Rng::with_seed(13));
     let (mut refused, mut given) = (0, 0);
@@ -242,7 +245,7 @@ fn a_changed_bit_gives_no_wrong_answer() {
             query.paths = paths(&file.name);
             for (at, line) in opened.attribute(&query).unwrap().iter().enumerate() {
                 let Some(call) = &line.call else { continue };
-                let verdict = verdict(file, at, calls.get(call));
+                let verdict = verdict(&calls, file, at, calls.get(call));
                 assert_ne!(
                     verdict,
                     Verdict::Wrong,

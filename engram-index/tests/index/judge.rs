@@ -3,13 +3,15 @@
 //! The truth has the text of each file before and after each step, and the calls of the step. Its own line diff (the longest common lines) says
 //! in which step a line was made. An answer is right if it names a call of that step. A diff is one reading of two texts: where equal
 //! lines are removed and added, another diff may keep another one of them. So an answer is `SameText` if the call's own step left more lines
-//! with this text than there were, and the text stood in the file ever since. All else is wrong.
+//! with this text than there were, and the text stood in the file ever since, or if it is a blank line beside a line of the call. And the truth knows of a step what ran while the file changed: an
+//! agent in the background, an undo or a program can change it when other calls run, or none. So an answer is `Untold` if no call of the
+//! step has the line in its arguments, and the call of the answer has it, for this file. All else is wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engram_conformance::Truth;
+use engram_conformance::{Recording, Truth};
 use serde_json::Value;
 
 use crate::blame::{RealFile, Turn};
@@ -21,6 +23,8 @@ pub enum Verdict {
     Maker,
     /// The call wrote an equal line, which stood in the file ever since; the diff of the truth gives this one to another step.
     SameText,
+    /// The call has the line in its arguments, and the truth names for its step only calls that have not.
+    Untold,
     /// The call did not write the line.
     Wrong,
 }
@@ -39,12 +43,20 @@ pub struct Call {
 
 /// The calls of tapes.
 #[derive(Default)]
-pub struct Calls(BTreeMap<(PathBuf, i64), Call>);
+pub struct Calls {
+    on_tapes: BTreeMap<(PathBuf, i64), Call>,
+    /// The arguments of calls, as the model sent them, by id.
+    sent: BTreeMap<String, Vec<String>>,
+}
 
 impl Calls {
     /// Reads all tapes of a directory.
-    pub fn of(tapes: &Path, truth: &Truth) -> Calls {
+    pub fn of(tapes: &Path, truth: &Truth, recording: &Recording) -> Calls {
         let mut calls = Calls::default();
+        for call in recording.truth["calls"].as_array().into_iter().flatten() {
+            let id = call["id"].as_str().unwrap_or_default().to_owned();
+            calls.sent.insert(id, strings(&call["args"]));
+        }
         for tape in fs::read_dir(tapes).unwrap() {
             calls.read(&tape.unwrap().path());
         }
@@ -53,7 +65,7 @@ impl Calls {
             .iter()
             .flat_map(|edit| edit.call_ids.clone())
             .collect();
-        for call in calls.0.values_mut() {
+        for call in calls.on_tapes.values_mut() {
             call.is_known = call.ids.iter().any(|id| has_id(&known, id));
         }
         calls
@@ -84,20 +96,20 @@ impl Calls {
                 kind: word("kind"),
                 args: strings(&event["args"]),
             };
-            self.0.insert((tape.to_owned(), seq as i64), call);
+            self.on_tapes.insert((tape.to_owned(), seq as i64), call);
         }
     }
 
     pub fn get(&self, call: &(PathBuf, i64)) -> &Call {
-        &self.0[call]
+        &self.on_tapes[call]
     }
 
     /// The kind of the tool that a turn's calls used.
     pub fn kind_of(&self, turn: &Turn) -> &str {
         let is_own = |call: &&Call| call.ids.first().is_some_and(|id| has_id(&turn.calls, id));
         let of_tool = |call: &&Call| !call.kind.is_empty() && turn.tools.contains(&call.tool);
-        let own = self.0.values().find(is_own);
-        let known = own.or_else(|| self.0.values().find(of_tool));
+        let own = self.on_tapes.values().find(is_own);
+        let known = own.or_else(|| self.on_tapes.values().find(of_tool));
         known.map_or("call not on a tape", |call| call.kind.as_str())
     }
 
@@ -129,12 +141,10 @@ fn has_id(ids: &BTreeSet<String>, id: &str) -> bool {
 }
 
 /// What the truth says of a line that was given to a call.
-pub fn verdict(file: &RealFile, at: usize, call: &Call) -> Verdict {
+pub fn verdict(calls: &Calls, file: &RealFile, at: usize, call: &Call) -> Verdict {
     let text = &file.lines[at];
-    if file.made_in[at]
-        .as_ref()
-        .is_some_and(|turn| is_of(turn, call, text))
-    {
+    let maker = file.made_in[at].as_ref();
+    if maker.is_some_and(|turn| is_of(turn, call, text)) {
         return Verdict::Maker;
     }
     let count = |lines: &[String]| lines.iter().filter(|line| *line == text).count();
@@ -144,10 +154,40 @@ pub fn verdict(file: &RealFile, at: usize, call: &Call) -> Verdict {
         .iter()
         .rev()
         .take_while(|turn| count(&turn.after) > 0);
-    match since.any(|turn| count(&turn.after) > count(&turn.before) && is_of(turn, call, text)) {
-        true => Verdict::SameText,
+    if since.any(|turn| count(&turn.after) > count(&turn.before) && is_of(turn, call, text)) {
+        return Verdict::SameText;
+    }
+    // Of a blank line beside a line of the call no diff tells which one was there.
+    let beside = [at.checked_sub(1), at.checked_add(1)];
+    let mut beside = beside
+        .iter()
+        .flatten()
+        .filter_map(|at| file.made_in.get(*at)?.as_ref());
+    if text.trim().is_empty() && beside.any(|turn| is_of(turn, call, text)) {
+        return Verdict::SameText;
+    }
+    let has_line = |args: &Vec<String>| {
+        args.iter()
+            .flat_map(|arg| arg.lines())
+            .any(|line| line.contains(text))
+    };
+    let sent = |turn: &Turn| {
+        turn.calls
+            .iter()
+            .filter_map(|id| calls.sent.get(id))
+            .any(has_line)
+    };
+    let is_untold = |turn: &Turn| !sent(turn) && has_line(&call.args) && names(call, &turn.file);
+    match maker.is_some_and(|turn| !text.trim().is_empty() && is_untold(turn)) {
+        true => Verdict::Untold,
         false => Verdict::Wrong,
     }
+}
+
+/// True if the arguments have the name of the file.
+fn names(call: &Call, file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or_default();
+    call.args.iter().any(|arg| arg.contains(name))
 }
 
 /// True if the call is one of the turn's. Where the truth does not know the id (logs of one harness have none, and hooks of another name calls in
@@ -156,10 +196,8 @@ fn is_of(turn: &Turn, call: &Call, text: &str) -> bool {
     if call.is_known {
         return call.ids.iter().any(|id| has_id(&turn.calls, id));
     }
-    let name = turn.file.rsplit('/').next().unwrap_or_default();
-    let names_file = call.args.iter().any(|arg| arg.contains(name));
     let mut parts = call.args.iter().flat_map(|arg| arg.lines());
     let has_line =
         parts.any(|part| part.contains(text.trim()) || (!part.is_empty() && text.contains(part)));
-    turn.tools.contains(&call.tool) && names_file && has_line
+    turn.tools.contains(&call.tool) && names(call, &turn.file) && has_line
 }

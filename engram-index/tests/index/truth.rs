@@ -96,7 +96,7 @@ fn judge(recording: &Recording, tally: &mut Tally, faults: &mut Vec<String>) {
     let mut judged = Judged {
         recording,
         index: made.open(),
-        calls: Calls::of(&made.tapes, &truth),
+        calls: Calls::of(&made.tapes, &truth, recording),
         faults,
     };
     for file in &files {
@@ -118,12 +118,12 @@ impl Judged<'_> {
         for (at, answer) in answers.iter().enumerate() {
             tally.lines += 1;
             *tally.tiers.entry(answer.tier.as_str()).or_default() += 1;
-            let maker = file.made_in[at].as_deref();
+            let maker = file.made_in[at].as_deref().filter(|turn| turn.has_call());
             tally.owned += usize::from(maker.is_some());
             let place = self.place(file, at, &file.lines[at]);
             if let Some(call) = &answer.call {
                 let call = self.calls.get(call);
-                let verdict = verdict(file, at, call);
+                let verdict = verdict(&self.calls, file, at, call);
                 *tally.verdicts.entry(verdict).or_default() += 1;
                 tally.found += usize::from(maker.is_some() && verdict != Verdict::Wrong);
                 let line = || format!("{place} by {} given to {call:?}", answer.tier.as_str());
@@ -131,6 +131,8 @@ impl Judged<'_> {
                 if verdict == Verdict::Wrong {
                     self.faults.push(format!("wrong: {}", line()));
                 }
+            } else if maker.is_none() {
+                show(&format!("Not made: {:?}", answer.why), || place);
             } else if let Some(maker) = maker {
                 let why = answer
                     .why
