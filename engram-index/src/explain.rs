@@ -87,6 +87,8 @@ pub struct Made {
     pub tier: Tier,
     /// Why it is unknown.
     pub why: Option<Why>,
+    /// White space or quotes of the line were changed since.
+    pub reformatted: bool,
     /// The tape and the event of the call; the path of the tape where it was last.
     pub call: Option<(PathBuf, i64)>,
 }
@@ -111,6 +113,7 @@ pub fn made(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Vec<Made>> {
         Ok(Made {
             tier: line.tier,
             why: line.why,
+            reformatted: line.reformatted,
             call,
         })
     });
@@ -188,7 +191,7 @@ pub fn explain(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Answer> {
             .step
             .as_ref()
             .map(|step| (step.tape, step.call.unwrap_or(step.seq), step.file));
-        let key = (line.tier, line.why, step);
+        let key = (line.tier, line.why, line.reformatted, step);
         let (lines, _) = runs.entry(key).or_insert_with(|| {
             order.push(key);
             (Vec::new(), line)
@@ -218,7 +221,8 @@ pub fn explain(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Answer> {
     Ok(answer)
 }
 
-type Key = (Tier, Option<Why>, Option<(i64, i64, i64)>);
+/// What lines of one item have in common.
+type Key = (Tier, Option<Why>, bool, Option<(i64, i64, i64)>);
 
 fn item(
     db: &Connection,
@@ -231,6 +235,7 @@ fn item(
         lines,
         tier: line.tier,
         why: line.why,
+        reformatted: line.reformatted,
         ..Item::default()
     };
     let Some(step) = &line.step else {

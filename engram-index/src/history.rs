@@ -155,6 +155,10 @@ fn between(steps: &Replay, asked: &[Key], first: usize, last: usize) -> Vec<usiz
     let mut found = Vec::new();
     for (state, gone) in &steps.now {
         let stayed = align(&state.lines, asked, &|_, _| true, state.whole).from;
+        // Without a line that stayed, nobody knows where the others stood.
+        if stayed.iter().all(Option::is_none) && !state.lines.is_empty() {
+            continue;
+        }
         for (place, removed) in gone {
             let above = stayed
                 .iter()

@@ -40,6 +40,7 @@ mod rows;
 mod runs;
 mod said;
 mod shell;
+mod shell_words;
 mod sql;
 mod store;
 mod supersede;

@@ -231,11 +231,13 @@ pub enum Kind {
     Deleted,
     /// A call changed the file, and the tape has no text of it.
     Lost,
+    /// A call wrote these lines at the end of the file.
+    Appended,
 }
 
 impl Kind {
     /// Every kind, in the order of the numbers in the store.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Seen,
         Kind::Changed,
         Kind::Created,
@@ -244,6 +246,7 @@ impl Kind {
         Kind::Copied,
         Kind::Deleted,
         Kind::Lost,
+        Kind::Appended,
     ];
 
     pub(crate) fn of_number(number: i64) -> Kind {
@@ -272,7 +275,7 @@ pub struct StepRow {
     pub after_command: bool,
     pub t: Option<i64>,
     /// Lines, as differences: the text before (if known) from the last step of the file on the tape, and the text after from it. Of a
-    /// piece: the lines before from nothing, and those after from them.
+    /// piece and of what was appended: the lines before from nothing, and those after from them.
     pub data: Vec<u8>,
 }
 

@@ -436,6 +436,7 @@ impl Builder {
                 Effect::Written { path, .. }
                 | Effect::Appended { path, .. }
                 | Effect::Removed { path }
+                | Effect::Replaced { path, .. }
                 | Effect::Changed { path } => (path.clone(), None),
                 Effect::Moved { from, to } | Effect::Copied { from, to } => {
                     (to.clone(), Some(self.file(from)))
@@ -449,6 +450,9 @@ impl Builder {
                 Effect::Moved { .. } => self.rebuild.link(&row, Kind::Moved),
                 Effect::Copied { .. } => self.rebuild.link(&row, Kind::Copied),
                 Effect::Removed { .. } => self.rebuild.removed(&row),
+                Effect::Replaced {
+                    old, new, every, ..
+                } => self.rebuild.replaced(&row, old, new, *every),
                 Effect::Changed { .. } => self.rebuild.lost(&row),
             }
         }

@@ -55,7 +55,7 @@ pub fn call(db: &Connection, tape: i64, seq: i64, keys: Keys) -> rusqlite::Resul
     let (harness, session, agent) = db
         .prepare_cached(sql)?
         .query_row([tape], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let sql = "SELECT prompt, offset, tool.text, i.text, model.text, status, t, agent.text FROM call JOIN name tool ON tool.id = tool
+    let sql = "SELECT prompt, offset, tool.text, i.text, model.text, status, t, agent.text, k.text FROM call JOIN name tool ON tool.id = tool JOIN name k ON k.id = kind
         LEFT JOIN name i ON i.id = call_id LEFT JOIN name model ON model.id = model LEFT JOIN name agent ON agent.id = agent
         WHERE tape = ?1 AND seq = ?2";
     let mut info = CallInfo {
@@ -75,6 +75,7 @@ pub fn call(db: &Connection, tape: i64, seq: i64, keys: Keys) -> rusqlite::Resul
             .get::<_, Option<usize>>(5)?
             .and_then(|status| STATUS.get(status).copied());
         info.t = row.get::<_, Option<i64>>(6)?.map(names::time);
+        info.kind = row.get(8)?;
         if let Some(agent) = row.get(7)? {
             info.agent = Some(agent);
         }

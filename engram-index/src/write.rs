@@ -332,8 +332,9 @@ impl Writer {
             row.t,
             row.data
         ])?;
-        if matches!(row.kind, Kind::Changed | Kind::Created | Kind::Piece) {
-            let has_two = row.has_before || row.kind == Kind::Piece;
+        let is_part = matches!(row.kind, Kind::Piece | Kind::Appended);
+        if is_part || matches!(row.kind, Kind::Changed | Kind::Created) {
+            let has_two = row.has_before || is_part;
             let made = diff::come(&row.data, usize::from(has_two));
             let telling = made.into_iter().filter(|key| letters(*key) >= MIN_LETTERS);
             anchors.lines.extend(telling.map(|key| (key, file)));

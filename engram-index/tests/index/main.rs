@@ -1,11 +1,13 @@
 //! The index over recordings of real sessions, compared with what really happened.
 
+mod agree;
 mod blame;
 mod changes;
 mod controls;
 mod faults;
 mod full_disk;
 mod growth;
+mod judge;
 mod lineage;
 mod rates;
 mod recorded;
