@@ -129,7 +129,7 @@ fn only_reads(context: AuthContext<'_>) -> Authorization {
         } => true,
         AuthAction::Read { table_name, .. } => {
             is_in_view
-                || views::is_view(table_name)
+                || (views::is_view(table_name) && context.database_name != Some("main"))
                 || table_name.starts_with("json_")
                 || table_name.ends_with("_schema")
                 || table_name.ends_with("_master")

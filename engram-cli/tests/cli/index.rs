@@ -411,3 +411,42 @@ fn the_sessions_of_a_commit_are_named() {
         "a revision is no option of git"
     );
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_first_questions_on_a_machine_make_the_index_whoever_comes_first() {
+    use super::homes::{at_home, home};
+    let home = home();
+    let question = ["query", "SELECT count(*) AS n FROM sessions", "--json"];
+    let asked: Vec<_> = (0..3)
+        .map(|_| {
+            at_home(home.path(), &question)
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for child in asked {
+        let out = child.wait_with_output().unwrap();
+        assert_eq!((code(&out), text_of(&out)), (0, "{\"n\":3}\n".to_owned()));
+    }
+    let old = at_home(home.path(), &["grep", "LAB", "--json", "--no-ingest"])
+        .output()
+        .unwrap();
+    let end: Value = serde_json::from_str(text_of(&old).lines().last().unwrap()).unwrap();
+    let note = end["notes"][0].as_str().unwrap();
+    assert!(
+        note.starts_with("nothing was taken in; the index is ") && note.ends_with(" old"),
+        "{note}"
+    );
+    // Without any session there is an answer, too.
+    let empty = tempfile::tempdir().unwrap();
+    let file = empty.path().join("a.py");
+    fs::write(&file, "a = 1\n").unwrap();
+    let out = at_home(empty.path(), &["explain", text(&file), "--json"])
+        .output()
+        .unwrap();
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let first: Value = serde_json::from_str(text_of(&out).lines().next().unwrap()).unwrap();
+    assert_eq!(first["why"], "no_session");
+}
