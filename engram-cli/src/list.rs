@@ -21,7 +21,7 @@ use crate::inputs::is_no_session;
 use crate::money;
 use crate::pool::in_order;
 use crate::reading::{self, Item, Reading, Request, Sent, TapeState, TapesCount};
-use crate::report::{Reporter, write_json};
+use crate::report::Reporter;
 use crate::summary::count;
 use crate::table::{self, Align, Column, Fit, Look, Screen, number, short_number, text};
 use crate::when::ago;
@@ -397,9 +397,8 @@ fn json(row: &Row) -> io::Result<Value> {
 fn print(rows: &[Row], args: &args::List, out: &mut impl Write) -> io::Result<()> {
     let shown = shown(rows, args);
     if args.output.json {
-        for row in shown {
-            write_json(out, &json(row)?)?;
-        }
+        let rows: io::Result<Vec<Value>> = shown.iter().map(json).collect();
+        table::write_lines(rows?, out)?;
     } else if args.output.csv {
         table::write_csv(&CSV, shown.iter().map(csv), out)?;
     } else {

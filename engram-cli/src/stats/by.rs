@@ -19,7 +19,7 @@ use crate::homes::in_short;
 use crate::money;
 use crate::once::Counted;
 use crate::project::project_of;
-use crate::report::{Reporter, write_json};
+use crate::report::Reporter;
 use crate::table::{self, Column, Fit, Look, Output, Screen, number, short_number, text};
 use crate::when::{day_in, week_in};
 
@@ -295,9 +295,9 @@ pub fn print(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if output.json {
-        return groups
-            .iter()
-            .try_for_each(|group| write_json(out, &json(division, group)?));
+        let rows: io::Result<Vec<Value>> =
+            groups.iter().map(|group| json(division, group)).collect();
+        return table::write_lines(rows?, out);
     }
     if output.csv {
         let mut names = division.names();
@@ -486,10 +486,11 @@ const NUMBERS: [Number; 13] = [
 
 fn columns(division: &Division) -> Vec<Column> {
     let value = |by: &By| {
-        let fit = if *by == By::Project {
-            Fit::End(16)
-        } else {
-            Fit::Start(12)
+        let fit = match by {
+            By::Project => Fit::End(16),
+            By::Model => Fit::Start(20),
+            By::Session | By::Tool => Fit::Start(12),
+            By::Day | By::Week | By::Harness => Fit::Whole,
         };
         text(by.name()).look(Look::Name).fit(fit)
     };

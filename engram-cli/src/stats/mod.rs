@@ -22,7 +22,7 @@ use crate::exit::Exit;
 use crate::inputs::session_options;
 use crate::money;
 use crate::reading::{self, Request, TapesCount};
-use crate::report::{Reporter, write_json};
+use crate::report::Reporter;
 use crate::summary::count;
 use crate::table::{self, Column, Fit, Look, Screen, number, text};
 
@@ -94,7 +94,7 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
     let mut out = stdout().lock();
     let is_one = division.by.is_empty();
     if is_one && args.output.json {
-        write_json(&mut out, &as_json(&sum, total.costs(), &prices)?)?;
+        table::write_lines([as_json(&sum, total.costs(), &prices)?], &mut out)?;
     } else if is_one && !args.output.csv {
         print(&sum, total.costs(), &prices, report, &mut out)?;
     } else {
@@ -186,7 +186,7 @@ fn print(
 }
 
 const MODELS: [Column; 7] = [
-    text("model").look(Look::Name).fit(Fit::Start(12)),
+    text("model").look(Look::Name).fit(Fit::Start(20)),
     number("input"),
     number("cache read").drops(2),
     number("cache write").drops(3),
