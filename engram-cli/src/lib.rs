@@ -16,7 +16,7 @@ use std::io::{self, Write, stdout};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use clap_complete::Shell;
 use engram_adapters::Registry;
 use engram_core::error::AdapterError;
@@ -39,6 +39,7 @@ mod export;
 mod fail_on;
 mod files;
 mod filter;
+mod help;
 mod homes;
 mod index;
 mod ingest;
@@ -51,6 +52,7 @@ mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod message;
+mod money;
 mod once;
 mod output;
 mod places;
@@ -58,6 +60,7 @@ mod pool;
 #[cfg(all(unix, feature = "record"))]
 mod profile;
 mod progress;
+mod project;
 mod reading;
 #[cfg(all(unix, feature = "record"))]
 mod record;
@@ -87,7 +90,10 @@ use report::{ErrorFormat, Reporter};
 ///
 /// It takes over the process: it hears interrupts, and writes to standard output and standard error.
 pub fn run(registry: Registry) -> ExitCode {
-    let exit = match CommandLine::try_parse() {
+    let line = help::command()
+        .try_get_matches()
+        .and_then(|matches| CommandLine::from_arg_matches(&matches));
+    let exit = match line {
         Ok(line) => dispatch(&line, &registry),
         Err(error) => refused(&error),
     };
