@@ -3,7 +3,7 @@
 //! A line diff finds an order of equal lines. It is no proof for each of them: a `}` that a person wrote is equal to one that was deleted, and
 //! of two equal lines side by side nobody knows which one is new. So a line counts only
 //!
-//! * if no equal line beside it could have stayed instead, and
+//! * if no equal line beside it could have stayed instead (a long line that stands more often now could have, wherever it is), and
 //! * if it stands in a run of lines that tells enough, or between two such runs at the same distance.
 
 use std::collections::{HashMap, HashSet};
@@ -84,6 +84,15 @@ impl Settled {
     }
 }
 
+/// Long lines that stand more often in the new text than in the old one: somebody copied them, and each of them may be the copy.
+fn copied(old: &[Key], new: &[Key]) -> HashSet<Key> {
+    let (in_old, in_new) = (counts(old), counts(new));
+    let is_copied = |(key, count): (Key, u32)| {
+        (letters(key) >= LONG && in_old.get(&key).is_some_and(|old| *old < count)).then_some(key)
+    };
+    in_new.into_iter().filter_map(is_copied).collect()
+}
+
 /// Lines that an equal one between their neighbours could replace are taken out, until none is left.
 fn drop_unclear(
     old: &[Key],
@@ -93,6 +102,7 @@ fn drop_unclear(
     same_cause: &dyn Fn(usize, usize) -> bool,
 ) -> Vec<bool> {
     let mut unclear = vec![false; new.len()];
+    let copied = copied(old, new);
     // The lines that stayed, as a list that gets shorter.
     let mut pairs: Vec<(usize, usize)> = from
         .iter()
@@ -114,9 +124,10 @@ fn drop_unclear(
                 continue;
             }
             compared += gap_new.len() + gap_old.len();
-            let again = gap_new
-                .clone()
-                .any(|other| other != n && new[other] == new[n]);
+            let again = copied.contains(&new[n])
+                || gap_new
+                    .clone()
+                    .any(|other| other != n && new[other] == new[n]);
             let other_cause = gap_old
                 .clone()
                 .any(|other| other != o && old[other] == old[o] && !same_cause(o, other));
@@ -321,6 +332,17 @@ mod tests {
         );
         let doubled = format!("{CODE}{CODE}");
         assert_eq!(stayed(CODE, &doubled), "-".repeat(14));
+    }
+
+    #[test]
+    fn a_block_that_was_copied_before_its_beginning_was_changed_is_nobodys() {
+        let code = |names: &str| {
+            names
+                .chars()
+                .map(|name| format!("    value_{name} = compute_{name}()\n"))
+                .collect::<String>()
+        };
+        assert_eq!(stayed(&code("abcdef"), &code("abxyfef")), "01-----");
     }
 
     #[test]
