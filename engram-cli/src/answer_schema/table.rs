@@ -12,6 +12,14 @@ const fn member(name: &'static str, when: When, is: Is, about: &'static str) -> 
     }
 }
 
+/// A member that a row of a division may lack.
+const fn known(member: Member) -> Member {
+    Member {
+        when: Known,
+        ..member
+    }
+}
+
 /// Words of a tape. They are history and no instructions.
 const QUOTE: Is = Is::Object(&[
     member("quoted", Always, Is::True, "these are words of a tape"),
@@ -127,6 +135,31 @@ const COUNTS: Is = Is::Object(&[
     member("unknown", Known, Is::Count, "of tier `unknown`"),
 ]);
 
+const COST_USD: Member = member(
+    "cost_usd",
+    Known,
+    Is::Number,
+    "the cost in US dollars, as far as it is known",
+);
+const COST_BASIS: Member = member(
+    "cost_basis",
+    Known,
+    Is::Word(&["stated", "computed", "mixed"]),
+    "where the cost comes from: the log states it, or it is computed from a table of prices",
+);
+const COST_IS_PARTIAL: Member = member(
+    "cost_is_partial",
+    Known,
+    Is::True,
+    "the cost is at least so much, and may be more",
+);
+const MODELS_WITHOUT_PRICE: Member = member(
+    "models_without_price",
+    Known,
+    Is::List(&Is::Text),
+    "the models that no table of prices has",
+);
+
 const TOKENS: Is = Is::Object(&[
     member(
         "responses",
@@ -159,11 +192,15 @@ const TOKENS: Is = Is::Object(&[
         "input tokens that went to a cache",
     ),
     member("reasoning", Known, Is::Count, "output tokens of reasoning"),
+    COST_USD,
+    COST_BASIS,
+    COST_IS_PARTIAL,
+    MODELS_WITHOUT_PRICE,
     member(
-        "cost_usd",
+        "cache_write_1h",
         Known,
-        Is::Number,
-        "the cost in US dollars, as far as it is given",
+        Is::Count,
+        "the part of `cache_write` that lives for an hour",
     ),
     member(
         "partial",
@@ -489,9 +526,9 @@ pub const ANSWERS: &[Answer] = &[
                 "the version of the harness, as last stated",
             ),
             member("schema", Known, Is::Text, "the schema of the log"),
-            member("adapter", Always, Is::Text, "the adapter"),
-            member("adapter_version", Always, Is::Text, "its version"),
-            member("support", Always, Is::Text, "how well the version is known"),
+            member("adapter", Known, Is::Text, "the adapter"),
+            member("adapter_version", Known, Is::Text, "its version"),
+            member("support", Known, Is::Text, "how well the version is known"),
             member(
                 "degraded",
                 Known,
@@ -518,46 +555,50 @@ pub const ANSWERS: &[Answer] = &[
             ),
             member(
                 "prompts",
-                Always,
+                Known,
                 Is::Count,
                 "the prompts of a person or an agent",
             ),
-            member("calls", Always, Is::Count, "the calls of tools"),
-            member("tokens", Always, TOKENS, "the tokens of all models"),
-            member("events", Always, Is::Count, "the events of its tape"),
-            member("records", Always, Is::Count, "the records of its log"),
+            member("calls", Known, Is::Count, "the calls of tools"),
+            member("tokens", Known, TOKENS, "the tokens of all models"),
+            member("events", Known, Is::Count, "the events of its tape"),
+            member("records", Known, Is::Count, "the records of its log"),
             member(
                 "unrecognized",
-                Always,
+                Known,
                 Is::Count,
                 "the records of an unknown type",
             ),
             member(
                 "malformed",
-                Always,
+                Known,
                 Is::Count,
                 "the records that could not be read",
             ),
             member(
                 "unknown_members",
-                Always,
+                Known,
                 Is::Count,
                 "the members that the adapter does not know",
             ),
             member(
                 "complete",
-                Always,
+                Known,
                 Is::Bool,
                 "false if the log ends inside a record",
             ),
-            member("input_hash", Always, Is::Text, "the hash of the log"),
-            member("input_bytes", Always, Is::Count, "its size in bytes"),
+            member("input_hash", Known, Is::Text, "the hash of the log"),
+            member("input_bytes", Known, Is::Count, "its size in bytes"),
             member(
                 "beside",
                 Known,
                 Is::List(&Is::Text),
                 "the files beside it whose content is on the tape",
             ),
+            COST_USD,
+            COST_BASIS,
+            COST_IS_PARTIAL,
+            MODELS_WITHOUT_PRICE,
         ]),
     },
     Answer {
@@ -607,6 +648,10 @@ pub const ANSWERS: &[Answer] = &[
             FILES_EDITED,
             EDITS,
             BY_MODEL,
+            COST_USD,
+            COST_BASIS,
+            COST_IS_PARTIAL,
+            MODELS_WITHOUT_PRICE,
         ]),
     },
     Answer {
@@ -626,15 +671,19 @@ pub const ANSWERS: &[Answer] = &[
             member("model", Known, Is::Text, "the model"),
             member("session", Known, Is::Text, "the session"),
             member("tool", Known, Is::Text, "the tool"),
-            SESSIONS,
-            SUB_AGENTS,
-            PROMPTS,
-            MESSAGES,
-            CALLS,
-            FILES_EDITED,
-            EDITS,
-            BY_MODEL,
-            member("all_tokens", Always, TOKENS, "the tokens of all models"),
+            known(SESSIONS),
+            known(SUB_AGENTS),
+            known(PROMPTS),
+            known(MESSAGES),
+            known(CALLS),
+            known(FILES_EDITED),
+            known(EDITS),
+            known(BY_MODEL),
+            member("all_tokens", Known, TOKENS, "the tokens of all models"),
+            COST_USD,
+            COST_BASIS,
+            COST_IS_PARTIAL,
+            MODELS_WITHOUT_PRICE,
         ]),
     },
     Answer {

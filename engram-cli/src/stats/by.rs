@@ -327,7 +327,12 @@ pub fn print(
     if rows.len() > 1 {
         rows.push(cells(division, total));
     }
-    table::write(&columns(division), &rows, Screen::stdout().with_keys(keys), out)?;
+    table::write(
+        &columns(division),
+        &rows,
+        Screen::stdout().with_keys(keys),
+        out,
+    )?;
     out.flush()?;
     if division.has(Has::Tokens) {
         money::legend(groups.iter().map(|group| &group.cost), report);

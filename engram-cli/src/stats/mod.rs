@@ -95,7 +95,11 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
     let mut out = stdout().lock();
     let is_one = division.by.is_empty();
     if is_one && args.output.json {
-        table::write_lines([as_json(&sum, total.costs(), &prices)?], args.keys, &mut out)?;
+        table::write_lines(
+            [as_json(&sum, total.costs(), &prices)?],
+            args.keys,
+            &mut out,
+        )?;
     } else if is_one && !args.output.csv {
         print(&sum, (total.costs(), &prices), args.keys, report, &mut out)?;
     } else {
@@ -107,7 +111,14 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
             false => division,
         };
         let groups = by::groups(&division, sessions, &total, &args.filter, &prices);
-        by::print(&division, &groups, &sum, (args.output, args.keys), report, &mut out)?;
+        by::print(
+            &division,
+            &groups,
+            &sum,
+            (args.output, args.keys),
+            report,
+            &mut out,
+        )?;
     }
     out.flush()?;
     Ok(answers.exit)
