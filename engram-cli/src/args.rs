@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use crate::conversion::Conversion;
 use crate::fail_on::FailOn;
 use crate::filter::Filter;
+use crate::keys::Keys;
 use crate::money::PriceTable;
 use crate::report::ErrorFormat;
 use crate::stats::By;
@@ -94,7 +95,8 @@ pub enum Command {
     Show(crate::show::Show),
     /// Keep an index of tapes, which `explain`, `blame`, `grep` and `query` ask
     ///
-    /// The index is made from tapes, and can be deleted and made again at any time. It has no text of the tapes.
+    /// The index is made from tapes, and can be deleted and made again at any time. Of the texts of tapes it has only the titles of
+    /// sessions.
     Index(crate::index::args::IndexArgs),
     /// Tell which session, prompt and call put these lines here, and why
     ///
@@ -264,6 +266,8 @@ pub struct List {
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
+    pub keys: Keys,
+    #[command(flatten)]
     pub filter: Filter,
 }
 
@@ -287,6 +291,8 @@ pub struct Files {
     pub prices: PriceTable,
     #[command(flatten)]
     pub output: Output,
+    #[command(flatten)]
+    pub keys: Keys,
     #[command(flatten)]
     pub filter: Filter,
 }
@@ -368,6 +374,8 @@ pub struct Stats {
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
+    pub keys: Keys,
+    #[command(flatten)]
     pub filter: Filter,
     #[command(flatten)]
     pub conversion: Conversion,
@@ -418,9 +426,12 @@ pub struct Completions {
 /// Arguments of `engram schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
+    /// Print that of the lines that commands print with `--json`
+    #[arg(long)]
+    pub answers: bool,
     /// Print that of a profile instead
     #[cfg(feature = "record")]
-    #[arg(long)]
+    #[arg(long, conflicts_with = "answers")]
     pub profile: bool,
 }
 

@@ -23,6 +23,7 @@ use engram_core::error::AdapterError;
 use engram_core::json_schema::json_schema;
 
 mod adapters;
+mod answer_schema;
 mod answers;
 mod args;
 mod audit;
@@ -45,6 +46,7 @@ mod ingest;
 mod inputs;
 mod interrupt;
 mod kept;
+mod keys;
 mod list;
 mod man;
 #[cfg(feature = "mcp")]
@@ -110,7 +112,7 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         Command::Drift(args) => drift::run(args, registry, &report),
         Command::Stats(args) => stats::run(args, registry, &report),
         Command::Show(args) => show::run(args, registry, &report),
-        Command::Export(args) => export::run(args, &report),
+        Command::Export(args) => export::run(args, registry, &report),
         Command::Units(args) => units::run(args, registry, &report),
         Command::Check(args) => check::run(args, &report),
         Command::Conform(args) => conform::run(args, registry, &report),
@@ -131,6 +133,7 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         Command::Skill(args) => skill::run(args, &report),
         #[cfg(feature = "record")]
         Command::Schema(args) if args.profile => print(&engram_profiles::schema::json_schema()),
+        Command::Schema(args) if args.answers => print(&answer_schema::json_schema()),
         Command::Schema(_) => print(&json_schema()),
         #[cfg(all(unix, feature = "record"))]
         Command::Episode(args) => episode::run(args, &report),

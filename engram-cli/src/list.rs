@@ -8,7 +8,6 @@ use engram_adapters::sessions::{SessionOptions, lost_sessions};
 use engram_core::error::AdapterError;
 use engram_core::overview::{Overview, OverviewSink};
 use engram_core::prices::Prices;
-use engram_core::redact::redacted;
 use engram_core::stats::{Cost, Costs, TapeCost, session_key};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -111,7 +110,8 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
         ));
     } else if stderr().is_terminal() {
         report.note(&footer(&rows, agents, limit(args)));
-        money::legend(shown(&rows, args).iter().map(|row| &row.cost), report);
+        let costs = shown(&rows, args).iter().map(|row| &row.cost);
+        money::legend(costs, args.keys, report);
     }
     Ok(tally.exit())
 }
@@ -398,9 +398,9 @@ fn print(rows: &[Row], args: &args::List, out: &mut impl Write) -> io::Result<()
     let shown = shown(rows, args);
     if args.output.json {
         let rows: io::Result<Vec<Value>> = shown.iter().map(json).collect();
-        table::write_lines(rows?, out)?;
+        table::write_lines(rows?, args.keys, out)?;
     } else if args.output.csv {
-        table::write_csv(&CSV, shown.iter().map(csv), out)?;
+        table::write_csv(&CSV, shown.iter().map(csv), args.keys, out)?;
     } else {
         let (ids, now) = (short_ids(rows), Timestamp::now());
         let mut columns = COLUMNS.to_vec();
@@ -421,7 +421,7 @@ fn print(rows: &[Row], args: &args::List, out: &mut impl Write) -> io::Result<()
                 });
             }
         }
-        table::write(&columns, &cells, Screen::stdout(), out)?;
+        table::write(&columns, &cells, Screen::stdout().with_keys(args.keys), out)?;
     }
     out.flush()
 }
@@ -473,7 +473,7 @@ fn title(overview: &Overview) -> String {
         .filter(|title| !title.trim().is_empty());
     title
         .or(overview.first_prompt.as_ref())
-        .map(|title| redacted(title).into_owned())
+        .cloned()
         .unwrap_or_default()
 }
 
@@ -628,12 +628,5 @@ mod tests {
             [&ids["08a7d153-dbf5-4299"], &ids["short"]],
             ["08a7d153", "short"]
         );
-    }
-
-    #[test]
-    fn a_prompt_with_a_key_is_no_title_as_it_is() {
-        let mut row = row("a");
-        row.overview.first_prompt = Some(format!("use ghp_{}", "a1B2c3D4e5".repeat(4)));
-        assert_eq!(title(&row.overview), "use [redacted:github-token]");
     }
 }

@@ -10,6 +10,7 @@ use engram_core::prices::Prices;
 use engram_core::stats::{Basis, Cost};
 use serde_json::{Map, Value, json};
 
+use crate::keys::Keys;
 use crate::report::Reporter;
 
 /// Where prices come from.
@@ -89,7 +90,7 @@ pub fn csv(cost: &Cost) -> [String; 2] {
 }
 
 /// Says below a table what the signs of its costs mean, and which models have no price.
-pub fn legend<'c>(costs: impl Iterator<Item = &'c Cost>, report: &Reporter) {
+pub fn legend<'c>(costs: impl Iterator<Item = &'c Cost>, keys: Keys, report: &Reporter) {
     let (mut computed, mut unpriced) = (false, BTreeSet::new());
     for cost in costs {
         computed |= is_computed(cost);
@@ -102,7 +103,7 @@ pub fn legend<'c>(costs: impl Iterator<Item = &'c Cost>, report: &Reporter) {
         let models: Vec<&str> = unpriced.into_iter().collect();
         report.note(&format!(
             "no price for {}: what they cost is unknown (`--prices FILE` gives prices)",
-            models.join(", ")
+            keys.clean(&models.join(", "))
         ));
     }
 }

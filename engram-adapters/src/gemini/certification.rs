@@ -49,6 +49,11 @@ const GAP_ROWS: &[GapRow] = &[
     })
     .without_lines(is_unconfirmed)
     .without_hash(is_unconfirmed),
+    GapRow::new("call.no_response", Kind::ToolCall, |case| {
+        has_saved(case, |event| {
+            event.text("k") == Some("tool.call") && !event.has("message_id")
+        })
+    }),
     GapRow::new("result.no_duration", Kind::ToolResult, |case| {
         has_saved(case, |event| {
             is_ok_result(event) && !event.has("duration_ms")

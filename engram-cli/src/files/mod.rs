@@ -109,7 +109,7 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
             "{} of {last_line}{more}",
             count(all as u64, "file")
         ));
-        money::legend(std::iter::once(&cost), report);
+        money::legend(std::iter::once(&cost), args.keys, report);
     }
     Ok(answers.exit)
 }
@@ -202,7 +202,7 @@ const COLUMNS: [Column; 6] = [
 
 fn print(rows: &[Row], args: &args::Files, out: &mut impl Write) -> io::Result<()> {
     if args.output.json {
-        table::write_lines(rows, out)?;
+        table::write_lines(rows, args.keys, out)?;
     } else if args.output.csv {
         table::write_csv(
             &[
@@ -215,12 +215,13 @@ fn print(rows: &[Row], args: &args::Files, out: &mut impl Write) -> io::Result<(
                 "harnesses",
             ],
             rows.iter().map(csv),
+            args.keys,
             out,
         )?;
     } else if !rows.is_empty() {
         let now = Timestamp::now();
         let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, now)).collect();
-        table::write(&COLUMNS, &cells, Screen::stdout(), out)?;
+        table::write(&COLUMNS, &cells, Screen::stdout().with_keys(args.keys), out)?;
     }
     out.flush()
 }

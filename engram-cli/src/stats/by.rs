@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::filter::Filter;
 use crate::homes::in_short;
+use crate::keys::Keys;
 use crate::money;
 use crate::once::Counted;
 use crate::project::project_of;
@@ -290,14 +291,14 @@ pub fn print(
     division: &Division,
     groups: &[Group],
     total: &Group,
-    output: Output,
+    (output, keys): (Output, Keys),
     report: &Reporter,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if output.json {
         let rows: io::Result<Vec<Value>> =
             groups.iter().map(|group| json(division, group)).collect();
-        return table::write_lines(rows?, out);
+        return table::write_lines(rows?, keys, out);
     }
     if output.csv {
         let mut names = division.names();
@@ -320,16 +321,21 @@ pub fn print(
                 .chain(cost)
                 .collect()
         };
-        return table::write_csv(&names, groups.iter().map(row), out);
+        return table::write_csv(&names, groups.iter().map(row), keys, out);
     }
     let mut rows: Vec<Vec<String>> = groups.iter().map(|group| cells(division, group)).collect();
     if rows.len() > 1 {
         rows.push(cells(division, total));
     }
-    table::write(&columns(division), &rows, Screen::stdout(), out)?;
+    table::write(
+        &columns(division),
+        &rows,
+        Screen::stdout().with_keys(keys),
+        out,
+    )?;
     out.flush()?;
     if division.has(Has::Tokens) {
-        money::legend(groups.iter().map(|group| &group.cost), report);
+        money::legend(groups.iter().map(|group| &group.cost), keys, report);
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ use crate::args;
 use crate::conversion::Conversion;
 use crate::exit::Exit;
 use crate::inputs::session_options;
+use crate::keys::Keys;
 use crate::money;
 use crate::reading::{self, Request, TapesCount};
 use crate::report::Reporter;
@@ -94,9 +95,10 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
     let mut out = stdout().lock();
     let is_one = division.by.is_empty();
     if is_one && args.output.json {
-        table::write_lines([as_json(&sum, total.costs(), &prices)?], &mut out)?;
+        let json = as_json(&sum, total.costs(), &prices)?;
+        table::write_lines([json], args.keys, &mut out)?;
     } else if is_one && !args.output.csv {
-        print(&sum, total.costs(), &prices, report, &mut out)?;
+        print(&sum, total.costs(), &prices, (args.keys, report), &mut out)?;
     } else {
         let division = match is_one {
             true => Division {
@@ -106,7 +108,8 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
             false => division,
         };
         let groups = by::groups(&division, sessions, &total, &args.filter, &prices);
-        by::print(&division, &groups, &sum, args.output, report, &mut out)?;
+        let form = (args.output, args.keys);
+        by::print(&division, &groups, &sum, form, report, &mut out)?;
     }
     out.flush()?;
     Ok(answers.exit)
@@ -148,7 +151,7 @@ fn print(
     sum: &Group,
     costs: &Costs,
     prices: &Prices,
-    report: &Reporter,
+    (keys, report): (Keys, &Reporter),
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let counts = &sum.counts;
@@ -172,7 +175,7 @@ fn print(
         "edits",
         numbers(&counts.edits)
     )?;
-    print_models(sum, &costs.by_model(prices), out)?;
+    print_models(sum, &costs.by_model(prices), keys, out)?;
     out.flush()?;
     let has_more = counts
         .tokens
@@ -181,7 +184,7 @@ fn print(
     if has_more || sum.cost.is_partial {
         report.note("+ at least: some responses do not state it");
     }
-    money::legend(std::iter::once(&sum.cost), report);
+    money::legend(std::iter::once(&sum.cost), keys, report);
     Ok(())
 }
 
@@ -199,6 +202,7 @@ const MODELS: [Column; 7] = [
 fn print_models(
     sum: &Group,
     costs: &BTreeMap<String, Cost>,
+    keys: Keys,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let unknown = Cost::default();
@@ -230,7 +234,7 @@ fn print_models(
     if rows.is_empty() {
         return Ok(());
     }
-    table::write(&MODELS, &rows, Screen::stdout(), out)
+    table::write(&MODELS, &rows, Screen::stdout().with_keys(keys), out)
 }
 
 /// `3 error, 5 ok`.

@@ -172,7 +172,11 @@ fn a_cost_that_no_response_states_is_computed_and_says_so() {
     let table = String::from_utf8(output.stdout.clone()).unwrap();
     let total = table.lines().find(|line| line.starts_with("USD")).unwrap();
     assert!(total.contains(" ~"), "{table}");
-    assert!(stderr(&output).contains("~ computed"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("~ computed"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -190,7 +194,10 @@ fn a_model_without_a_price_is_named_and_a_price_of_a_person_wins() {
     let of = |output: Output| -> Value { serde_json::from_slice(&output.stdout).unwrap() };
     let none = of(with("none.tsv"));
     assert!(none.get("cost_usd").is_none(), "{none}");
-    assert_eq!(none["models_without_price"], serde_json::json!(["mock-claude"]));
+    assert_eq!(
+        none["models_without_price"],
+        serde_json::json!(["mock-claude"])
+    );
     let own = of(with("own.tsv"));
     // One dollar for each token that was read, from a cache or not.
     let tokens = &own["tokens"]["mock-claude"];
@@ -199,7 +206,11 @@ fn a_model_without_a_price_is_named_and_a_price_of_a_person_wins() {
     assert_eq!(own["cost_usd"].as_f64(), Some(read as f64), "{own}");
     let bad = with("bad.tsv");
     assert_eq!(code(&bad), 6);
-    assert!(stderr(&bad).contains("there is no column `model`"), "{}", stderr(&bad));
+    assert!(
+        stderr(&bad).contains("there is no column `model`"),
+        "{}",
+        stderr(&bad)
+    );
 }
 
 #[test]
@@ -226,7 +237,9 @@ fn a_file_that_is_neither_log_nor_tape_is_an_error() {
 
 /// The number in a member of a row; 0 if it is not known.
 fn number(row: &Value, pointer: &str) -> u64 {
-    row.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+    row.pointer(pointer)
+        .and_then(Value::as_u64)
+        .unwrap_or_default()
 }
 
 #[test]
@@ -244,13 +257,19 @@ fn every_answer_has_the_same_numbers() {
     ingest.extend(logs.iter().map(|log| text(log)));
     assert_eq!(code(&run(&ingest)), 0);
     let all = stats(&[tapes.path()]);
-    assert_eq!((number(&all, "/sessions"), number(&all, "/sub_agents")), (5, 4));
+    assert_eq!(
+        (number(&all, "/sessions"), number(&all, "/sub_agents")),
+        (5, 4)
+    );
     let logs: Vec<&Path> = logs.iter().map(PathBuf::as_path).collect();
     assert_eq!(stats(&logs), all, "logs and tapes");
     let calls = |counts: &Value| -> u64 {
         let kinds = counts["calls"].as_object().into_iter().flatten();
         let statuses = kinds.filter_map(|(_, statuses)| statuses.as_object());
-        statuses.flatten().filter_map(|(_, calls)| calls.as_u64()).sum()
+        statuses
+            .flatten()
+            .filter_map(|(_, calls)| calls.as_u64())
+            .sum()
     };
     let models = all["tokens"].as_object().unwrap();
     let tokens = |name: &str| -> u64 { models.values().map(|model| number(model, name)).sum() };
@@ -260,21 +279,41 @@ fn every_answer_has_the_same_numbers() {
         let output = run(&[args, &[text(tapes.path())]].concat());
         assert_eq!(code(&output), 0, "{args:?}: {}", stderr(&output));
         let text = String::from_utf8(output.stdout).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     };
-    for by in ["project", "harness", "session", "day", "week", "model", "project,day"] {
+    for by in [
+        "project",
+        "harness",
+        "session",
+        "day",
+        "week",
+        "model",
+        "project,day",
+    ] {
         let rows = rows(&["stats", "--json", "--by", by]);
         let sum = |name: &str| -> u64 { rows.iter().map(|row| number(row, name)).sum() };
         for name in ["/input", "/cache_read", "/cache_write", "/output"] {
-            assert_eq!(sum(&format!("/all_tokens{name}")), tokens(name), "{by} {name}");
+            assert_eq!(
+                sum(&format!("/all_tokens{name}")),
+                tokens(name),
+                "{by} {name}"
+            );
         }
         if by != "model" {
             assert_eq!(sum("/prompts"), number(&all, "/prompts"), "{by}");
             assert_eq!(rows.iter().map(calls).sum::<u64>(), calls(&all), "{by}");
         } else {
-            assert!(rows.iter().all(|row| row.get("prompts").is_none()), "a model has no prompts");
+            assert!(
+                rows.iter().all(|row| row.get("prompts").is_none()),
+                "a model has no prompts"
+            );
         }
-        assert!(is_equal(rows.iter().map(usd).sum(), usd(&all)), "{by}: {rows:?}");
+        assert!(
+            is_equal(rows.iter().map(usd).sum(), usd(&all)),
+            "{by}: {rows:?}"
+        );
     }
     for args in [&["list", "--json"][..], &["list", "--json", "--agents"]] {
         let rows = rows(args);
@@ -284,8 +323,17 @@ fn every_answer_has_the_same_numbers() {
         assert_eq!(sum("/tokens/input"), tokens("/input"), "{args:?}");
         assert_eq!(sum("/tokens/output"), tokens("/output"), "{args:?}");
     }
-    assert!(is_equal(rows(&["list", "--json"]).iter().map(usd).sum(), usd(&all)));
-    let page = run(&["show", "--no-pager", text(tapes.path()), "--session", CLAUDE_ID]);
+    assert!(is_equal(
+        rows(&["list", "--json"]).iter().map(usd).sum(),
+        usd(&all)
+    ));
+    let page = run(&[
+        "show",
+        "--no-pager",
+        text(tapes.path()),
+        "--session",
+        CLAUDE_ID,
+    ]);
     let page = String::from_utf8(page.stdout).unwrap();
     assert!(page.contains("cost: 0.1555 USD"), "{page}");
 }
@@ -299,14 +347,22 @@ fn the_last_line_of_files_is_about_the_files_that_are_shown() {
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         stderr(&output)
     };
-    assert!(files("/").contains(" of 2 sessions, 64 calls, "), "{}", files("/"));
+    assert!(
+        files("/").contains(" of 2 sessions, 64 calls, "),
+        "{}",
+        files("/")
+    );
     let one = files("multi.py");
     assert!(one.contains("1 file of 1 session, 28 calls, "), "{one}");
 }
 
 #[test]
 fn a_table_fits_80_columns() {
-    let logs = [fixture(CLAUDE), fixture(CODEX), fixture("gemini/0.61.0/b_edit")];
+    let logs = [
+        fixture(CLAUDE),
+        fixture(CODEX),
+        fixture("gemini/0.61.0/b_edit"),
+    ];
     let paths = logs.each_ref().map(|log| text(log));
     for args in [
         &["stats"][..],
@@ -315,7 +371,12 @@ fn a_table_fits_80_columns() {
         &["stats", "--by", "project"],
         &["list"],
     ] {
-        let output = engram().args(args).args(paths).env("COLUMNS", "80").output().unwrap();
+        let output = engram()
+            .args(args)
+            .args(paths)
+            .env("COLUMNS", "80")
+            .output()
+            .unwrap();
         let table = String::from_utf8(output.stdout).unwrap();
         let widest = table.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(80), "{args:?}: {table}");

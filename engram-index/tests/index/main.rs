@@ -9,6 +9,7 @@ mod growth;
 mod lineage;
 mod rates;
 mod recorded;
+mod sql;
 #[path = "../../benches/synthetic.rs"]
 mod synthetic;
 mod truth;
