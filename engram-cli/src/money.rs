@@ -74,6 +74,21 @@ pub fn put(object: &mut Map<String, Value>, cost: &Cost) {
     }
 }
 
+/// Token counts as JSON without what responses state of their cost: the cost stands beside them, by the rule of [`Cost`].
+pub fn tokens(mut tokens: Value) -> Value {
+    let Some(counts) = tokens.as_object_mut() else {
+        return tokens;
+    };
+    counts.remove("cost_usd");
+    if let Some(partial) = counts.get_mut("partial").and_then(Value::as_object_mut) {
+        partial.remove("cost_usd");
+        if partial.is_empty() {
+            counts.remove("partial");
+        }
+    }
+    tokens
+}
+
 /// The amount and where it comes from, for a row of CSV.
 pub fn csv(cost: &Cost) -> [String; 2] {
     let basis = cost

@@ -127,6 +127,82 @@ const COUNTS: Is = Is::Object(&[
     member("unknown", Known, Is::Count, "of tier `unknown`"),
 ]);
 
+const COST_USD: Member = member(
+    "cost_usd",
+    Known,
+    Is::Number,
+    "what it cost in US dollars, with its sub-agents",
+);
+const COST_BASIS: Member = member(
+    "cost_basis",
+    Known,
+    Is::Word(&["stated", "computed", "mixed"]),
+    "whether the log states the cost, or it is computed from tokens and prices, or both",
+);
+const COST_IS_PARTIAL: Member = member(
+    "cost_is_partial",
+    Known,
+    Is::True,
+    "the cost is at least so much",
+);
+const MODELS_WITHOUT_PRICE: Member = member(
+    "models_without_price",
+    Known,
+    Is::List(&Is::Text),
+    "models whose cost is unknown",
+);
+
+/// Tokens, and what they cost.
+const PRICED: Is = Is::Object(&[
+    member(
+        "responses",
+        Always,
+        Is::Count,
+        "the responses that are added",
+    ),
+    member(
+        "input",
+        Known,
+        Is::Count,
+        "input tokens that neither came from a cache nor went to one",
+    ),
+    member(
+        "output",
+        Known,
+        Is::Count,
+        "output tokens with those of reasoning",
+    ),
+    member(
+        "cache_read",
+        Known,
+        Is::Count,
+        "input tokens that came from a cache",
+    ),
+    member(
+        "cache_write",
+        Known,
+        Is::Count,
+        "input tokens that went to a cache",
+    ),
+    member(
+        "cache_write_1h",
+        Known,
+        Is::Count,
+        "the part of `cache_write` with the longer life",
+    ),
+    member("reasoning", Known, Is::Count, "output tokens of reasoning"),
+    member(
+        "partial",
+        Known,
+        Is::Map(&Is::True),
+        "the sums that are at least so much, and may be more",
+    ),
+    COST_USD,
+    COST_BASIS,
+    COST_IS_PARTIAL,
+    MODELS_WITHOUT_PRICE,
+]);
+
 const TOKENS: Is = Is::Object(&[
     member(
         "responses",
@@ -158,13 +234,13 @@ const TOKENS: Is = Is::Object(&[
         Is::Count,
         "input tokens that went to a cache",
     ),
-    member("reasoning", Known, Is::Count, "output tokens of reasoning"),
     member(
-        "cost_usd",
+        "cache_write_1h",
         Known,
-        Is::Number,
-        "the cost in US dollars, as far as it is given",
+        Is::Count,
+        "the part of `cache_write` with the longer life",
     ),
+    member("reasoning", Known, Is::Count, "output tokens of reasoning"),
     member(
         "partial",
         Known,
@@ -177,35 +253,35 @@ const SESSIONS: Member = member("sessions", Always, Is::Count, "the sessions");
 const SUB_AGENTS: Member = member("sub_agents", Always, Is::Count, "the sub-agents");
 const PROMPTS: Member = member(
     "prompts",
-    Always,
+    Known,
     Is::Count,
     "the prompts of a person or an agent",
 );
 const MESSAGES: Member = member(
     "answers",
-    Always,
+    Known,
     Is::Count,
     "the messages of the agent, without its reasoning",
 );
 const CALLS: Member = member(
     "calls",
-    Always,
+    Known,
     Is::Map(&Is::Map(&Is::Count)),
     "the calls, by kind of the tool and status",
 );
 const FILES_EDITED: Member = member(
     "files_edited",
-    Always,
+    Known,
     Is::Count,
     "the different files that were changed",
 );
 const EDITS: Member = member(
     "edits",
-    Always,
+    Known,
     Is::Map(&Is::Count),
     "the changes, by operation",
 );
-const BY_MODEL: Member = member("tokens", Always, Is::Map(&TOKENS), "the tokens, by model");
+const BY_MODEL: Member = member("tokens", Known, Is::Map(&PRICED), "the tokens, by model");
 
 /// Every line of every answer.
 pub const ANSWERS: &[Answer] = &[
@@ -489,9 +565,9 @@ pub const ANSWERS: &[Answer] = &[
                 "the version of the harness, as last stated",
             ),
             member("schema", Known, Is::Text, "the schema of the log"),
-            member("adapter", Always, Is::Text, "the adapter"),
-            member("adapter_version", Always, Is::Text, "its version"),
-            member("support", Always, Is::Text, "how well the version is known"),
+            member("adapter", Known, Is::Text, "the adapter"),
+            member("adapter_version", Known, Is::Text, "its version"),
+            member("support", Known, Is::Text, "how well the version is known"),
             member(
                 "degraded",
                 Known,
@@ -518,46 +594,50 @@ pub const ANSWERS: &[Answer] = &[
             ),
             member(
                 "prompts",
-                Always,
+                Known,
                 Is::Count,
                 "the prompts of a person or an agent",
             ),
-            member("calls", Always, Is::Count, "the calls of tools"),
-            member("tokens", Always, TOKENS, "the tokens of all models"),
-            member("events", Always, Is::Count, "the events of its tape"),
-            member("records", Always, Is::Count, "the records of its log"),
+            member("calls", Known, Is::Count, "the calls of tools"),
+            member("tokens", Known, TOKENS, "the tokens of all models"),
+            member("events", Known, Is::Count, "the events of its tape"),
+            member("records", Known, Is::Count, "the records of its log"),
             member(
                 "unrecognized",
-                Always,
+                Known,
                 Is::Count,
                 "the records of an unknown type",
             ),
             member(
                 "malformed",
-                Always,
+                Known,
                 Is::Count,
                 "the records that could not be read",
             ),
             member(
                 "unknown_members",
-                Always,
+                Known,
                 Is::Count,
                 "the members that the adapter does not know",
             ),
             member(
                 "complete",
-                Always,
+                Known,
                 Is::Bool,
                 "false if the log ends inside a record",
             ),
-            member("input_hash", Always, Is::Text, "the hash of the log"),
-            member("input_bytes", Always, Is::Count, "its size in bytes"),
+            member("input_hash", Known, Is::Text, "the hash of the log"),
+            member("input_bytes", Known, Is::Count, "its size in bytes"),
             member(
                 "beside",
                 Known,
                 Is::List(&Is::Text),
                 "the files beside it whose content is on the tape",
             ),
+            COST_USD,
+            COST_BASIS,
+            COST_IS_PARTIAL,
+            MODELS_WITHOUT_PRICE,
         ]),
     },
     Answer {
@@ -607,6 +687,10 @@ pub const ANSWERS: &[Answer] = &[
             FILES_EDITED,
             EDITS,
             BY_MODEL,
+            COST_USD,
+            COST_BASIS,
+            COST_IS_PARTIAL,
+            MODELS_WITHOUT_PRICE,
         ]),
     },
     Answer {
@@ -620,7 +704,12 @@ pub const ANSWERS: &[Answer] = &[
                 Is::Text,
                 "the directory that a session began in",
             ),
-            member("day", Known, Is::Text, "the day in UTC"),
+            member(
+                "day",
+                Known,
+                Is::Text,
+                "the day, in UTC or the zone of `--tz`",
+            ),
             member("week", Known, Is::Text, "the week, as ISO 8601 numbers it"),
             member("harness", Known, Is::Text, "the harness"),
             member("model", Known, Is::Text, "the model"),
@@ -634,7 +723,11 @@ pub const ANSWERS: &[Answer] = &[
             FILES_EDITED,
             EDITS,
             BY_MODEL,
-            member("all_tokens", Always, TOKENS, "the tokens of all models"),
+            member("all_tokens", Known, TOKENS, "the tokens of all models"),
+            COST_USD,
+            COST_BASIS,
+            COST_IS_PARTIAL,
+            MODELS_WITHOUT_PRICE,
         ]),
     },
     Answer {

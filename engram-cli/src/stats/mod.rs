@@ -136,6 +136,7 @@ fn as_json(sum: &Group, costs: &Costs, prices: &Prices) -> io::Result<serde_json
     let mut all = serde_json::to_value(&sum.counts)?;
     let of_models = costs.by_model(prices);
     for (model, tokens) in all["tokens"].as_object_mut().into_iter().flatten() {
+        *tokens = money::tokens(tokens.take());
         if let (Some(tokens), Some(cost)) = (tokens.as_object_mut(), of_models.get(model)) {
             money::put(tokens, cost);
         }
