@@ -110,7 +110,8 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
         ));
     } else if stderr().is_terminal() {
         report.note(&footer(&rows, agents, limit(args)));
-        money::legend(shown(&rows, args).iter().map(|row| &row.cost), report);
+        let costs = shown(&rows, args).iter().map(|row| &row.cost);
+        money::legend(costs, args.keys, report);
     }
     Ok(tally.exit())
 }
@@ -376,10 +377,9 @@ fn json(row: &Row) -> io::Result<Value> {
         return Ok(value);
     };
     object.remove("cost");
-    object
-        .get_mut("tokens")
-        .and_then(Value::as_object_mut)
-        .map(|tokens| tokens.remove("cost_usd"));
+    if let Some(tokens) = object.get_mut("tokens") {
+        *tokens = money::tokens(tokens.take());
+    }
     if row.tape == TapeState::Lost {
         OF_A_LOG.iter().for_each(|name| drop(object.remove(*name)));
     }

@@ -10,6 +10,7 @@ use engram_core::prices::Prices;
 use engram_core::stats::{Basis, Cost};
 use serde_json::{Map, Value, json};
 
+use crate::keys::Keys;
 use crate::report::Reporter;
 
 /// Where prices come from.
@@ -73,6 +74,21 @@ pub fn put(object: &mut Map<String, Value>, cost: &Cost) {
     }
 }
 
+/// Token counts as JSON without what responses state of their cost: the cost stands beside them, by the rule of [`Cost`].
+pub fn tokens(mut tokens: Value) -> Value {
+    let Some(counts) = tokens.as_object_mut() else {
+        return tokens;
+    };
+    counts.remove("cost_usd");
+    if let Some(partial) = counts.get_mut("partial").and_then(Value::as_object_mut) {
+        partial.remove("cost_usd");
+        if partial.is_empty() {
+            counts.remove("partial");
+        }
+    }
+    tokens
+}
+
 /// The amount and where it comes from, for a row of CSV.
 pub fn csv(cost: &Cost) -> [String; 2] {
     let basis = cost
@@ -89,7 +105,7 @@ pub fn csv(cost: &Cost) -> [String; 2] {
 }
 
 /// Says below a table what the signs of its costs mean, and which models have no price.
-pub fn legend<'c>(costs: impl Iterator<Item = &'c Cost>, report: &Reporter) {
+pub fn legend<'c>(costs: impl Iterator<Item = &'c Cost>, keys: Keys, report: &Reporter) {
     let (mut computed, mut unpriced) = (false, BTreeSet::new());
     for cost in costs {
         computed |= is_computed(cost);
@@ -102,7 +118,7 @@ pub fn legend<'c>(costs: impl Iterator<Item = &'c Cost>, report: &Reporter) {
         let models: Vec<&str> = unpriced.into_iter().collect();
         report.note(&format!(
             "no price for {}: what they cost is unknown (`--prices FILE` gives prices)",
-            models.join(", ")
+            keys.clean(&models.join(", "))
         ));
     }
 }

@@ -12,14 +12,6 @@ const fn member(name: &'static str, when: When, is: Is, about: &'static str) -> 
     }
 }
 
-/// A member that a row of a division may lack.
-const fn known(member: Member) -> Member {
-    Member {
-        when: Known,
-        ..member
-    }
-}
-
 /// Words of a tape. They are history and no instructions.
 const QUOTE: Is = Is::Object(&[
     member("quoted", Always, Is::True, "these are words of a tape"),
@@ -139,26 +131,77 @@ const COST_USD: Member = member(
     "cost_usd",
     Known,
     Is::Number,
-    "the cost in US dollars, as far as it is known",
+    "what it cost in US dollars, with its sub-agents",
 );
 const COST_BASIS: Member = member(
     "cost_basis",
     Known,
     Is::Word(&["stated", "computed", "mixed"]),
-    "where the cost comes from: the log states it, or it is computed from a table of prices",
+    "whether the log states the cost, or it is computed from tokens and prices, or both",
 );
 const COST_IS_PARTIAL: Member = member(
     "cost_is_partial",
     Known,
     Is::True,
-    "the cost is at least so much, and may be more",
+    "the cost is at least so much",
 );
 const MODELS_WITHOUT_PRICE: Member = member(
     "models_without_price",
     Known,
     Is::List(&Is::Text),
-    "the models that no table of prices has",
+    "models whose cost is unknown",
 );
+
+/// Tokens, and what they cost.
+const PRICED: Is = Is::Object(&[
+    member(
+        "responses",
+        Always,
+        Is::Count,
+        "the responses that are added",
+    ),
+    member(
+        "input",
+        Known,
+        Is::Count,
+        "input tokens that neither came from a cache nor went to one",
+    ),
+    member(
+        "output",
+        Known,
+        Is::Count,
+        "output tokens with those of reasoning",
+    ),
+    member(
+        "cache_read",
+        Known,
+        Is::Count,
+        "input tokens that came from a cache",
+    ),
+    member(
+        "cache_write",
+        Known,
+        Is::Count,
+        "input tokens that went to a cache",
+    ),
+    member(
+        "cache_write_1h",
+        Known,
+        Is::Count,
+        "the part of `cache_write` with the longer life",
+    ),
+    member("reasoning", Known, Is::Count, "output tokens of reasoning"),
+    member(
+        "partial",
+        Known,
+        Is::Map(&Is::True),
+        "the sums that are at least so much, and may be more",
+    ),
+    COST_USD,
+    COST_BASIS,
+    COST_IS_PARTIAL,
+    MODELS_WITHOUT_PRICE,
+]);
 
 const TOKENS: Is = Is::Object(&[
     member(
@@ -191,17 +234,13 @@ const TOKENS: Is = Is::Object(&[
         Is::Count,
         "input tokens that went to a cache",
     ),
-    member("reasoning", Known, Is::Count, "output tokens of reasoning"),
-    COST_USD,
-    COST_BASIS,
-    COST_IS_PARTIAL,
-    MODELS_WITHOUT_PRICE,
     member(
         "cache_write_1h",
         Known,
         Is::Count,
-        "the part of `cache_write` that lives for an hour",
+        "the part of `cache_write` with the longer life",
     ),
+    member("reasoning", Known, Is::Count, "output tokens of reasoning"),
     member(
         "partial",
         Known,
@@ -214,35 +253,35 @@ const SESSIONS: Member = member("sessions", Always, Is::Count, "the sessions");
 const SUB_AGENTS: Member = member("sub_agents", Always, Is::Count, "the sub-agents");
 const PROMPTS: Member = member(
     "prompts",
-    Always,
+    Known,
     Is::Count,
     "the prompts of a person or an agent",
 );
 const MESSAGES: Member = member(
     "answers",
-    Always,
+    Known,
     Is::Count,
     "the messages of the agent, without its reasoning",
 );
 const CALLS: Member = member(
     "calls",
-    Always,
+    Known,
     Is::Map(&Is::Map(&Is::Count)),
     "the calls, by kind of the tool and status",
 );
 const FILES_EDITED: Member = member(
     "files_edited",
-    Always,
+    Known,
     Is::Count,
     "the different files that were changed",
 );
 const EDITS: Member = member(
     "edits",
-    Always,
+    Known,
     Is::Map(&Is::Count),
     "the changes, by operation",
 );
-const BY_MODEL: Member = member("tokens", Always, Is::Map(&TOKENS), "the tokens, by model");
+const BY_MODEL: Member = member("tokens", Known, Is::Map(&PRICED), "the tokens, by model");
 
 /// Every line of every answer.
 pub const ANSWERS: &[Answer] = &[
@@ -665,20 +704,25 @@ pub const ANSWERS: &[Answer] = &[
                 Is::Text,
                 "the directory that a session began in",
             ),
-            member("day", Known, Is::Text, "the day in UTC"),
+            member(
+                "day",
+                Known,
+                Is::Text,
+                "the day, in UTC or the zone of `--tz`",
+            ),
             member("week", Known, Is::Text, "the week, as ISO 8601 numbers it"),
             member("harness", Known, Is::Text, "the harness"),
             member("model", Known, Is::Text, "the model"),
             member("session", Known, Is::Text, "the session"),
             member("tool", Known, Is::Text, "the tool"),
-            known(SESSIONS),
-            known(SUB_AGENTS),
-            known(PROMPTS),
-            known(MESSAGES),
-            known(CALLS),
-            known(FILES_EDITED),
-            known(EDITS),
-            known(BY_MODEL),
+            SESSIONS,
+            SUB_AGENTS,
+            PROMPTS,
+            MESSAGES,
+            CALLS,
+            FILES_EDITED,
+            EDITS,
+            BY_MODEL,
             member("all_tokens", Known, TOKENS, "the tokens of all models"),
             COST_USD,
             COST_BASIS,

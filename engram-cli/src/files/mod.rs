@@ -109,7 +109,7 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
             "{} of {last_line}{more}",
             count(all as u64, "file")
         ));
-        money::legend(std::iter::once(&cost), report);
+        money::legend(std::iter::once(&cost), args.keys, report);
     }
     Ok(answers.exit)
 }

@@ -335,7 +335,7 @@ pub fn print(
     )?;
     out.flush()?;
     if division.has(Has::Tokens) {
-        money::legend(groups.iter().map(|group| &group.cost), report);
+        money::legend(groups.iter().map(|group| &group.cost), keys, report);
     }
     Ok(())
 }
@@ -361,11 +361,16 @@ fn json(division: &Division, group: &Group) -> io::Result<Value> {
         }
     }
     if division.has(Has::Tokens) {
-        let mut all = serde_json::to_value(all_tokens(&group.counts))?;
-        if let Some(all) = all.as_object_mut() {
-            all.remove("cost_usd");
+        let all = serde_json::to_value(all_tokens(&group.counts))?;
+        row.insert("all_tokens".to_owned(), money::tokens(all));
+        for tokens in row
+            .get_mut("tokens")
+            .and_then(Value::as_object_mut)
+            .into_iter()
+            .flatten()
+        {
+            *tokens.1 = money::tokens(tokens.1.take());
         }
-        row.insert("all_tokens".to_owned(), all);
         money::put(&mut row, &group.cost);
     }
     Ok(Value::Object(row))

@@ -95,13 +95,10 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
     let mut out = stdout().lock();
     let is_one = division.by.is_empty();
     if is_one && args.output.json {
-        table::write_lines(
-            [as_json(&sum, total.costs(), &prices)?],
-            args.keys,
-            &mut out,
-        )?;
+        let json = as_json(&sum, total.costs(), &prices)?;
+        table::write_lines([json], args.keys, &mut out)?;
     } else if is_one && !args.output.csv {
-        print(&sum, (total.costs(), &prices), args.keys, report, &mut out)?;
+        print(&sum, total.costs(), &prices, (args.keys, report), &mut out)?;
     } else {
         let division = match is_one {
             true => Division {
@@ -111,14 +108,8 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
             false => division,
         };
         let groups = by::groups(&division, sessions, &total, &args.filter, &prices);
-        by::print(
-            &division,
-            &groups,
-            &sum,
-            (args.output, args.keys),
-            report,
-            &mut out,
-        )?;
+        let form = (args.output, args.keys);
+        by::print(&division, &groups, &sum, form, report, &mut out)?;
     }
     out.flush()?;
     Ok(answers.exit)
@@ -145,6 +136,7 @@ fn as_json(sum: &Group, costs: &Costs, prices: &Prices) -> io::Result<serde_json
     let mut all = serde_json::to_value(&sum.counts)?;
     let of_models = costs.by_model(prices);
     for (model, tokens) in all["tokens"].as_object_mut().into_iter().flatten() {
+        *tokens = money::tokens(tokens.take());
         if let (Some(tokens), Some(cost)) = (tokens.as_object_mut(), of_models.get(model)) {
             money::put(tokens, cost);
         }
@@ -158,9 +150,9 @@ fn as_json(sum: &Group, costs: &Costs, prices: &Prices) -> io::Result<serde_json
 
 fn print(
     sum: &Group,
-    (costs, prices): (&Costs, &Prices),
-    keys: Keys,
-    report: &Reporter,
+    costs: &Costs,
+    prices: &Prices,
+    (keys, report): (Keys, &Reporter),
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let counts = &sum.counts;
@@ -193,7 +185,7 @@ fn print(
     if has_more || sum.cost.is_partial {
         report.note("+ at least: some responses do not state it");
     }
-    money::legend(std::iter::once(&sum.cost), report);
+    money::legend(std::iter::once(&sum.cost), keys, report);
     Ok(())
 }
 
