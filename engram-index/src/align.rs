@@ -19,6 +19,8 @@ const PLENTY: usize = 100;
 const ENOUGH_OF_ONE: usize = 6;
 /// In a text that is mostly another one, a run needs a line with so many letters.
 const LONG: usize = 14;
+/// Of two lines that were copied together each has so many letters.
+const MIN_OF_PAIR: usize = 4;
 /// Lines that are compared while equal lines beside a line are looked for. What is left over then is unknown.
 const MAX_COMPARED: usize = 50_000_000;
 
@@ -84,13 +86,36 @@ impl Settled {
     }
 }
 
-/// Long lines that stand more often in the new text than in the old one: somebody copied them, and each of them may be the copy.
+/// Lines that somebody copied, so that each of them may be the copy: long ones that stand more often in the new text than in the old one, and
+/// two others that stand one after the other more often.
 fn copied(old: &[Key], new: &[Key]) -> HashSet<Key> {
-    let (in_old, in_new) = (counts(old), counts(new));
-    let is_copied = |(key, count): (Key, u32)| {
-        (letters(key) >= LONG && in_old.get(&key).is_some_and(|old| *old < count)).then_some(key)
+    let in_old = counts(old);
+    let is_more = |(key, count): (Key, u32)| {
+        let is_copy = in_old.get(&key).is_some_and(|old| *old < count);
+        (is_copy && letters(key) >= MIN_OF_PAIR).then_some(key)
     };
-    in_new.into_iter().filter_map(is_copied).collect()
+    let more: HashSet<Key> = counts(new).into_iter().filter_map(is_more).collect();
+    if more.is_empty() {
+        return more;
+    }
+    let pairs = |text: &[Key]| {
+        let mut pairs: HashMap<[Key; 2], u32> = HashMap::new();
+        for pair in text
+            .windows(2)
+            .filter_map(|pair| <[Key; 2]>::try_from(pair).ok())
+        {
+            if pair.iter().all(|key| more.contains(key)) {
+                *pairs.entry(pair).or_default() += 1;
+            }
+        }
+        pairs
+    };
+    let old_pairs = pairs(old);
+    let more_pairs = pairs(new)
+        .into_iter()
+        .filter(|(pair, count)| old_pairs.get(pair) < Some(count));
+    let long = more.iter().copied().filter(|key| letters(*key) >= LONG);
+    more_pairs.flat_map(|(pair, _)| pair).chain(long).collect()
 }
 
 /// Lines that an equal one between their neighbours could replace are taken out, until none is left.

@@ -219,7 +219,6 @@ impl<'t> Text<'t> {
         }
         let Some(best) = self.best(own) else {
             self.take_pieces(own, tier);
-            self.take_rearranged(None, &own.pieces);
             return false;
         };
         let stayed = self.take(&best, own, tier);
@@ -234,7 +233,7 @@ impl<'t> Text<'t> {
         rest.into_iter()
             .for_each(|state| self.take_runs(state, tier, LOOSE));
         self.take_pieces(own, tier);
-        self.take_rearranged(Some(&best), &own.pieces);
+        self.take_rearranged(&best);
         self.take_reformatted(&best, tier, &stayed);
         false
     }
@@ -275,33 +274,31 @@ impl<'t> Text<'t> {
             .chain(other.pieces.iter().rev());
         states.for_each(|state| self.take_runs(state, Tier::Moved, needs));
         if is_mostly_same {
-            self.take_rearranged(best.as_ref(), &other.pieces);
+            self.take_patches(other, Tier::Moved);
+            best.iter().for_each(|best| self.take_rearranged(best));
         }
     }
 
-    /// A text of which each line stands in what is known of the file was only cut or put in another order. Then each line stayed, however
-    /// short it is, if all equal ones have one cause.
-    fn take_rearranged(&mut self, best: Option<&State>, pieces: &[State]) {
-        let mut causes: HashMap<Key, HashMap<Origin, u32>> = HashMap::new();
-        for source in best.into_iter().chain(pieces) {
-            let mut here: HashMap<(Key, Origin), u32> = HashMap::new();
-            for (key, origin) in source.lines.iter().zip(source.origins.iter()) {
-                *here.entry((*key, *origin)).or_default() += 1;
-            }
-            for ((key, origin), count) in here {
-                let most = causes.entry(key).or_default().entry(origin).or_default();
-                *most = count.max(*most);
-            }
-        }
-        let known = |key| causes.get(key).map_or(0, |causes| causes.values().sum());
-        let has_new = self.counts.iter().any(|(key, count)| known(key) < *count);
-        let all = best.map_or(0, |best| line_key::letters_of(&best.lines));
-        if has_new || 2 * line_key::letters_of(self.text) < all {
+    /// True for a text without a line that the state lacks: it was only cut or put in another order.
+    fn is_rearranged(&self, state: &State) -> bool {
+        let in_state = counts(&state.lines);
+        let is_new = |(key, count): (&Key, &u32)| in_state.get(key) < Some(count);
+        let half = line_key::letters_of(&state.lines) / 2;
+        line_key::letters_of(self.text) >= half.max(MIN_LETTERS) && !self.counts.iter().any(is_new)
+    }
+
+    /// Each line of a rearranged text stayed, however short it is, if all equal ones have one cause.
+    fn take_rearranged(&mut self, state: &State) {
+        if !self.is_rearranged(state) {
             return;
         }
+        let mut causes: HashMap<Key, Option<Origin>> = HashMap::new();
+        for (key, origin) in state.lines.iter().zip(state.origins.iter()) {
+            let cause = causes.entry(*key).or_insert(Some(*origin));
+            *cause = cause.filter(|known| known == origin);
+        }
         for (key, found) in self.text.iter().zip(&mut self.found) {
-            let of_key: Vec<Origin> = causes[key].keys().copied().collect();
-            if let ([origin], Found::Free) = (of_key.as_slice(), *found) {
+            if let (Some(Some(origin)), Found::Free) = (causes.get(key), *found) {
                 *found = Found::At(Tier::Moved, *origin);
             }
         }
@@ -332,20 +329,18 @@ impl<'t> Text<'t> {
         here >= LOOSE.letters && 2 * here >= sum(&mut all.iter())
     }
 
-    /// The state with the most lines in common, in order; of equal ones the newest.
+    /// The newest state that the text only rearranges; else the one with the most lines in common, in order, and of equal ones the newest.
     fn best(&self, own: &Replay) -> Option<State> {
-        let aligned = own
-            .states
-            .iter()
-            .filter(|state| !state.lines.is_empty())
-            .map(|state| {
-                let same = |one: usize, other: usize| state.origins[one] == state.origins[other];
-                (
-                    align(&state.lines, self.text, &same, state.whole).letters,
-                    state.order,
-                    state,
-                )
-            });
+        let states = || own.states.iter().filter(|state| !state.lines.is_empty());
+        let rearranged = states().filter(|state| self.is_rearranged(state));
+        if let Some(state) = rearranged.max_by_key(|state| state.order) {
+            return Some(state.clone());
+        }
+        let aligned = states().map(|state| {
+            let same = |one: usize, other: usize| state.origins[one] == state.origins[other];
+            let aligned = align(&state.lines, self.text, &same, state.whole);
+            (aligned.letters, state.order, state)
+        });
         let best = aligned.max_by_key(|(letters, order, _)| (*letters, *order))?;
         (best.0 > 0).then(|| best.2.clone())
     }
@@ -409,6 +404,10 @@ impl<'t> Text<'t> {
         for piece in own.pieces.iter().rev() {
             self.take_runs(piece, tier, LOOSE);
         }
+        self.take_patches(own, tier);
+    }
+
+    fn take_patches(&mut self, own: &Replay, tier: Tier) {
         let call = |piece: &State| own.steps.get(piece.at).map(|step| (step.tape, step.call));
         for together in own.pieces.chunk_by(|one, other| call(one) == call(other)) {
             self.take_together(together, tier);

@@ -1,11 +1,14 @@
 //! Whether an answer about a line is right, by the ground truth alone.
 //!
 //! The truth has the text of each file before and after each step, and the calls of the step. Its own line diff (the longest common lines) says
-//! in which step a line was made. An answer is right if it names a call of that step. A diff is one reading of two texts: where equal
-//! lines are removed and added, another diff may keep another one of them. So an answer is `SameText` if the call's own step left more lines
-//! with this text than there were, and the text stood in the file ever since, or if it is a blank line beside a line of the call. And the truth knows of a step what ran while the file changed: an
-//! agent in the background, an undo or a program can change it when other calls run, or none. So an answer is `Untold` if no call of the
-//! step has the line in its arguments, and the call of the answer has it, for this file. All else is wrong.
+//! in which step a line was made. An answer is right if it names a call of that step ([`Verdict::Maker`]). The truth itself is not exact in three
+//! places, and answers that rest on them are counted apart:
+//!
+//! * A diff is one reading of two texts. Where equal lines are removed and added, or a blank line stands beside new ones, another diff keeps
+//!   another one of them ([`Verdict::SameText`]).
+//! * A step has the calls that ran while the file changed. An agent in the background, an undo or a program changes it when others run, or none
+//!   ([`Verdict::Untold`]).
+//! * A line whose white space was changed since has two makers ([`Verdict::Reformatted`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,6 +28,8 @@ pub enum Verdict {
     SameText,
     /// The call has the line in its arguments, and the truth names for its step only calls that have not.
     Untold,
+    /// The answer says that white space or quotes were changed since, and the call wrote the rest of the line.
+    Reformatted,
     /// The call did not write the line.
     Wrong,
 }
@@ -180,6 +185,21 @@ pub fn verdict(calls: &Calls, file: &RealFile, at: usize, call: &Call) -> Verdic
     let is_untold = |turn: &Turn| !sent(turn) && has_line(&call.args) && names(call, &turn.file);
     match maker.is_some_and(|turn| !text.trim().is_empty() && is_untold(turn)) {
         true => Verdict::Untold,
+        false => Verdict::Wrong,
+    }
+}
+
+/// What the truth says of a line of which the answer says that it was reformatted since.
+pub fn verdict_of_reformatted(file: &RealFile, at: usize, call: &Call) -> Verdict {
+    let bare = |line: &str| line.replace(|c: char| c.is_whitespace() || "\"'`".contains(c), "");
+    let text = bare(&file.lines[at]);
+    let line_of = |turn: &Turn| {
+        let is_new = |line: &&String| bare(line) == text && !turn.before.contains(line);
+        turn.after.iter().find(is_new).cloned()
+    };
+    let is_maker = |turn: &Turn| line_of(turn).is_some_and(|line| is_of(turn, call, &line));
+    match file.turns.iter().any(|turn| is_maker(turn)) {
+        true => Verdict::Reformatted,
         false => Verdict::Wrong,
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::blame::{RealFile, real_files};
 use crate::changes::{CHANGES, Change, Line};
-use crate::judge::{Calls, Verdict, verdict};
+use crate::judge::{Calls, Verdict, verdict, verdict_of_reformatted};
 use crate::recorded::{all, made};
 
 /// What the index said about the lines of one harness.
@@ -123,9 +123,12 @@ impl Judged<'_> {
             let place = self.place(file, at, &file.lines[at]);
             if let Some(call) = &answer.call {
                 let call = self.calls.get(call);
-                let verdict = verdict(&self.calls, file, at, call);
+                let verdict = match answer.reformatted {
+                    true => verdict_of_reformatted(file, at, call),
+                    false => verdict(&self.calls, file, at, call),
+                };
                 *tally.verdicts.entry(verdict).or_default() += 1;
-                tally.found += usize::from(maker.is_some() && verdict != Verdict::Wrong);
+                tally.found += usize::from(maker.is_some() && verdict < Verdict::Reformatted);
                 let line = || format!("{place} by {} given to {call:?}", answer.tier.as_str());
                 show(&format!("{verdict:?}"), line);
                 if verdict == Verdict::Wrong {

@@ -55,6 +55,8 @@ enum Step {
 }
 
 const SESSIONS: usize = 3;
+/// Most lines that a step writes.
+const MAX_WRITTEN: usize = 5;
 const COMMON: [&str; 8] = [
     "}",
     "",
@@ -220,9 +222,13 @@ fn wrong(world: &World, answers: &[Option<String>]) -> Option<String> {
     for (at, (line, answer)) in world.lines.iter().zip(answers).enumerate() {
         let Some(session) = answer else { continue };
         // Who writes again what was removed is not told apart from who wrote it first. A session may have written an equal line beside another
-        // session's.
-        let equal = |other: &&Line| other.text == line.text && is_of(session, other.who);
-        let wrote_too = line.who != Who::Person && world.lines.iter().any(|other| equal(&other));
+        // session's. And of two equal lines at the ends of what it wrote, the tape names either.
+        let equal = |other: &Line| other.text == line.text && is_of(session, other.who);
+        let near = at.saturating_sub(MAX_WRITTEN)..(at + MAX_WRITTEN + 1).min(world.lines.len());
+        let wrote_too = match line.who {
+            Who::Person => world.lines[near].iter().any(equal),
+            Who::Session(_) => world.lines.iter().any(equal),
+        };
         if !is_of(session, line.who) && !wrote_too && !world.removed.contains(&line.text) {
             let (text, who) = (&line.text, line.who);
             return Some(format!(
