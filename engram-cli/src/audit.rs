@@ -133,6 +133,11 @@ fn text(out: &mut impl Write, audited: &Audited) -> io::Result<()> {
             count(report.leaves.unknown, "value")
         )?;
     }
+    for member in &report.unknown_members {
+        let times = format!("{} times", member.count);
+        let line = format!("{}, {}: {times}", member.record, member.pointer);
+        writeln!(out, "  unknown member: {}", one_line(&line))?;
+    }
     for left in &report.examples {
         let place = format!("line {}, {}, {}", left.line, left.record, left.pointer);
         writeln!(

@@ -178,7 +178,7 @@ checks! {
     "edit.files" asserts "every changed file that a record of its call names has an edit",
         needs EDITS, from "adapters: Structured edit/read spans", by Case(statements::files);
     "edit.file" asserts "the file hashes of an edit match the real file before and after",
-        needs EDITS, from "adapters: before/after hashes", by Case(edits::whole_files);
+        needs EDITS, from "adapters: before/after hashes", by Conversion(edits::whole_files);
     "edit.chain" asserts "the states of a file form a chain from its real first state to its real last, except for named gaps",
         needs EDITS, from "ack: test_sequential_operations_isolation", by Conversion(edit_chain::links);
     "move.linked" asserts "a moved file has a link to its new name",

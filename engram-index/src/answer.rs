@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::names;
+
 /// What an answer rests on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -125,9 +127,7 @@ pub struct CallInfo {
 impl CallInfo {
     /// `ID#SEQ`: the name of the tape without its ending, and the event of the call. `engram show` opens it.
     pub fn name(&self) -> String {
-        let file = self.tape.rsplit(['/', '\\']).next().unwrap_or(&self.tape);
-        let id = file.split_once(".tape.jsonl").map_or(file, |(id, _)| id);
-        format!("{id}#{}", self.seq)
+        format!("{}#{}", names::tape(&self.tape), self.seq)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::files::{InRepo, list};
 use crate::hit::Hit;
 use crate::replay::Step;
 use crate::rows::{Kind, What};
+use crate::window::Keys;
 use crate::{line_key, names, said, window};
 
 /// The share of fingerprints that a text has which mentions the lines.
@@ -39,6 +40,8 @@ pub struct Query<'q> {
     pub skip: usize,
     /// What is read from the tapes.
     pub words: Words,
+    /// Whether keys and tokens stand in what is read from the tapes.
+    pub keys: Keys,
 }
 
 /// The words of tapes that an answer has.
@@ -64,6 +67,7 @@ impl<'q> Query<'q> {
             limit: 10,
             skip: 0,
             words: Words::All,
+            keys: Keys::Shown,
         }
     }
 
@@ -212,7 +216,7 @@ pub fn explain(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Answer> {
     }
     if query.words == Words::All && last > first {
         let asked: Vec<&str> = line_key::lines(query.text).take(last).skip(first).collect();
-        answer.mentioned = said::mentions(db, &asked.join("\n"), SHARE, query.at)?;
+        answer.mentioned = said::mentions(db, &asked.join("\n"), SHARE, query)?;
     }
     Ok(answer)
 }
@@ -241,7 +245,7 @@ fn item(
         return Ok(item);
     };
     let hit = hit_of(db, step)?;
-    fill(db, &mut item, &hit, query.words)?;
+    fill(db, &mut item, &hit, query)?;
     if query.words != Words::All {
         return Ok(item);
     }
@@ -266,11 +270,12 @@ fn item(
     Ok(item)
 }
 
-/// Adds the edit, its call and, with `words`, what the tape says around it.
-fn fill(db: &Connection, item: &mut Item, hit: &Hit, words: Words) -> rusqlite::Result<()> {
+/// Adds the edit, its call and, as far as the question wants words, what the tape says around it.
+fn fill(db: &Connection, item: &mut Item, hit: &Hit, query: &Query<'_>) -> rusqlite::Result<()> {
+    let words = query.words;
     let (hit, twins) = first_of_twins(db, hit)?;
     item.also.extend(twins);
-    let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq))?;
+    let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq), query.keys)?;
     item.op = Some(hit.what.as_str());
     item.file = Some(path_of(db, hit.file)?);
     (item.before_range, item.after_range) = (hit.before, hit.after);
@@ -362,6 +367,6 @@ fn hints(
         .collect::<Result<_, _>>()?;
     calls
         .into_iter()
-        .map(|(tape, seq)| Ok(window::call(db, tape, seq)?.info))
+        .map(|(tape, seq)| Ok(window::call(db, tape, seq, query.keys)?.info))
         .collect()
 }

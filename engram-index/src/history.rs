@@ -270,7 +270,7 @@ fn events(
     let total = hits.len();
     let mut items = Vec::new();
     for (hit, share) in hits.into_iter().skip(query.skip).take(query.limit) {
-        let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq))?;
+        let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq), query.keys)?;
         items.push(Event {
             what: hit.what.as_str(),
             file: path_of(db, hit.file)?,
@@ -284,9 +284,11 @@ fn events(
             } else {
                 call.prompt(db)?
             },
-            change: call
-                .change()
-                .filter(|_| with_change && query.words == Words::All),
+            change: if with_change && query.words == Words::All {
+                call.change()
+            } else {
+                None
+            },
             call: call.info,
         });
     }

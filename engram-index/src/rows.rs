@@ -62,6 +62,22 @@ pub struct TapeRow {
     pub parent_session: Option<String>,
     pub parent_call: Option<String>,
     pub fork_of: Option<String>,
+    pub facts: Facts,
+}
+
+/// What the log says of a session as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The version of the harness, as last stated.
+    pub version: Option<String>,
+    /// The first directory.
+    pub cwd: Option<String>,
+    /// The title, as last stated.
+    pub title: Option<String>,
+    /// The first model that is given.
+    pub model: Option<String>,
+    /// The remote of the repository, as first stated.
+    pub repo_url: Option<String>,
 }
 
 /// Input to the agent.

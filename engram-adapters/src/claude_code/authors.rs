@@ -268,8 +268,25 @@ fn is_notification(text: Text<'_>) -> bool {
     }
 }
 
-/// The slash command inside the harness's tags, as it was typed: `/name args`. None for a text that is not all tags.
+/// The tags around what a person typed behind `!` and behind `#`.
+const TYPED_MODES: [(&str, &str); 2] = [
+    ("<bash-input>", "</bash-input>"),
+    ("<user-memory-input>", "</user-memory-input>"),
+];
+
+/// True for a text in the tags of what was typed behind `!` or `#`.
+pub(super) fn is_typed_mode(text: Text<'_>) -> bool {
+    TYPED_MODES.iter().any(|(begin, _)| text.starts_with(begin))
+}
+
+/// What a person typed, without the harness's tags: `/name args` of a slash command, the words behind `!` or `#`. None for a text that is not
+/// all tags.
 pub(super) fn typed_command(text: Text<'_>) -> Option<String> {
+    if is_typed_mode(text) {
+        let text = text.decode().ok()?;
+        let inside = |(begin, end): &(&str, &str)| text.strip_prefix(begin)?.strip_suffix(end);
+        return TYPED_MODES.iter().find_map(inside).map(str::to_owned);
+    }
     if !text.starts_with("<command-") {
         return None;
     }
@@ -290,9 +307,7 @@ pub(super) fn typed_command(text: Text<'_>) -> Option<String> {
 
 /// True for a text that runs a command: what the command prints follows.
 pub(super) fn is_command(text: Text<'_>) -> bool {
-    text.starts_with("<command-")
-        || text.starts_with("<bash-input>")
-        || text.starts_with("<user-memory-input>")
+    text.starts_with("<command-") || is_typed_mode(text)
 }
 
 /// The words that a person typed when denying a call, inside the text that the model saw.
@@ -385,6 +400,15 @@ mod tests {
         );
         assert_eq!(
             typed_command(Text::Plain("<command-name>x</command-name> I typed this")),
+            None
+        );
+        let shell = "<bash-input>echo a > b</bash-input>";
+        assert_eq!(
+            typed_command(Text::Plain(shell)).as_deref(),
+            Some("echo a > b")
+        );
+        assert_eq!(
+            typed_command(Text::Plain("<bash-input>a</bash-input> b")),
             None
         );
     }

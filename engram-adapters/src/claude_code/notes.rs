@@ -83,6 +83,8 @@ impl Flags {
     pub const MADE_UP: Flags = Flags(1 << 21);
     /// A relay gave the answer its id: that of a message of the model's provider begins otherwise.
     pub const RELAYED: Flags = Flags(1 << 22);
+    /// The text is what a command of the person printed.
+    pub const PRINTED: Flags = Flags(1 << 23);
     /// The line says that it is the copy of a line of another session.
     pub const FORKED: Flags = Flags(1 << 15);
     /// The queue delivers the prompt to the agent.

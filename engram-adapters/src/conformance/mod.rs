@@ -17,7 +17,7 @@ pub use sessions::{RegisteredSessions, is_not_a_session, is_printed, sessions};
 
 /// The beginnings of names of tools that are not the harness's: those of the recordings' MCP servers, for a harness that only puts its name
 /// before that of a tool, the tool that the client of a server brings along, and that of a plugin.
-const FOREIGN_TOOLS: &[&str] = &["mockmcp_", "scripted_", "client_tool", "labtool"];
+const FOREIGN_TOOLS: &[&str] = &["mockmcp_", "scripted_", "rich_", "client_tool", "labtool"];
 
 /// Runs the kit on the registered adapters whose id `is_selected` accepts, and returns one report.
 pub fn run(

@@ -24,6 +24,7 @@ mod tests;
 mod tool_calls;
 mod tools;
 mod transcript;
+mod wrappers;
 
 from_tables!("cursor");
 

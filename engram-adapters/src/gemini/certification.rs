@@ -49,6 +49,18 @@ const GAP_ROWS: &[GapRow] = &[
     })
     .without_lines(is_unconfirmed)
     .without_hash(is_unconfirmed),
+    GapRow::new("call.no_response", Kind::ToolCall, |case| {
+        case.sessions.iter().any(|session| {
+            let calls = || {
+                session
+                    .events
+                    .iter()
+                    .filter(|event| event.is(Kind::ToolCall))
+            };
+            let names_response = |call: &Event| call.has("message_id");
+            calls().any(names_response) && !calls().all(names_response)
+        })
+    }),
     GapRow::new("result.no_duration", Kind::ToolResult, |case| {
         has_saved(case, |event| {
             is_ok_result(event) && !event.has("duration_ms")

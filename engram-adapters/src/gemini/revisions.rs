@@ -29,6 +29,7 @@ const NOT_UTF8: &str = "read.not_utf8";
 const BOM: &str = "read.bom";
 
 const REWRITTEN: &str = "call.rewritten";
+const NO_RESPONSE: &str = "call.no_response";
 const HOOK: &str = "edit.hook";
 const NO_DURATION: &str = "result.no_duration";
 const DISPLAY_ONLY: &str = "result.display_only";
@@ -150,7 +151,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             ],
             coverage: conversation(
                 Grade::Full,
-                Grade::Partial(&[REWRITTEN]),
+                Grade::Partial(&[REWRITTEN, NO_RESPONSE]),
                 RESULTS,
                 Grade::Partial(&[NO_TOTAL, NO_LINES, SHELL_READ, BOM]),
                 Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8, HOOK]),

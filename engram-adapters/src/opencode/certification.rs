@@ -178,7 +178,8 @@ fn prompts(case: &Case<'_>) -> Vec<String> {
 /// How the template begins of the command that recordings with `serve` have: their command lines do not show it.
 const SERVED_TEMPLATE: &str = "Run the demo with ";
 
-/// True for the text that a template gave: it has the words of a command that was run, and nobody sent it as it is.
+/// True for the text that a template gave: it has the words of a command that was run, and nobody sent it as it is. The command line puts quotes
+/// around words.
 fn is_template(case: &Case<'_>, prompt: &Event) -> bool {
     let Some(text) = prompt.text("text").map(plain) else {
         return false;
@@ -188,7 +189,16 @@ fn is_template(case: &Case<'_>, prompt: &Event) -> bool {
         .iter()
         .filter(|line| line.iter().any(|word| word == "--command"))
         .filter_map(|line| line.last());
-    text.starts_with(SERVED_TEMPLATE) || words.any(|words| text.contains(words.as_str()))
+    let bare = text.replace('"', "");
+    let has_words_of = |typed: &String| match typed.strip_prefix('/') {
+        Some(command) => command
+            .split_once(' ')
+            .is_some_and(|(_, words)| text.contains(words)),
+        None => !text.starts_with(typed.as_str()) && bare.starts_with(typed.as_str()),
+    };
+    text.starts_with(SERVED_TEMPLATE)
+        || words.any(|words| text.contains(words.as_str()))
+        || case.truth.prompts.iter().any(has_words_of)
 }
 
 /// True for a prompt with the text of a file behind it.

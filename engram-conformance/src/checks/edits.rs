@@ -4,6 +4,7 @@ use engram_core::event::Kind;
 use engram_core::hash::{Hash, is_lossless};
 
 use super::attribution;
+use super::behind_hook::is_of_call_behind_hook;
 use super::call_edits::{CallEdits, call_edits, is_alone, is_edit_of, is_of, matching};
 use super::spans::{self, Lines};
 use crate::case::Case;
@@ -16,6 +17,8 @@ use crate::tape::Event;
 
 /// The gap of edits of a file without its byte order mark.
 const UNMARKED: &str = "edit.bom";
+/// The gap of edits of files that a hook changed behind the call.
+const HOOK: &str = super::behind_hook::GAP;
 /// The gap of edits by a harness that takes a bare CR for a line end.
 const BARE_CR: &str = "edit.bare_cr";
 
@@ -68,7 +71,7 @@ pub fn real(case: &Case<'_>, findings: &mut Findings) {
 }
 
 /// Compares the first file hash before and the last file hash after with the real files of the turn.
-pub fn whole_files(case: &Case<'_>, findings: &mut Findings) {
+pub fn whole_files(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let edits = call_edits(case);
     for real in case.truth.edits.iter().filter(|real| !real.is_revert()) {
         let events: Vec<(&ConvertedSession, &Event)> = matching(&edits, real)
@@ -89,7 +92,11 @@ pub fn whole_files(case: &Case<'_>, findings: &mut Findings) {
             real.state_before(),
             others,
         );
-        if !is_move {
+        let is_written =
+            |text: &str| last.1.text("file_after_hash") == Some(&*Hash::of_text(text).to_string());
+        if !is_move && is_of_call_behind_hook((subject, case), *last, real, is_written) {
+            findings.gap(HOOK);
+        } else if !is_move {
             compare_hash(
                 case,
                 findings,
@@ -242,20 +249,23 @@ fn is_unmarked(
         && bare.is_some_and(|bare| spans::refuted(event, part, Some(&bare)).is_none())
 }
 
+/// True if the spans are right for these texts, divided into lines in this way.
+fn fit(edits: &CallEdits<'_>, texts: [FileState<'_>; 2], lines: &dyn Fn(&str) -> Lines) -> bool {
+    let [before, after] = texts.map(|state| state.text().map(lines));
+    let is_refuted = |part, text: &Option<Lines>| {
+        let mut events = edits.events.iter();
+        events.any(|event| spans::refuted(event, part, text.as_ref()).is_some())
+    };
+    !is_refuted("before", &before)
+        && !is_refuted("after", &after)
+        && (before.zip(after)).is_none_or(|(before, after)| {
+            spans::explain(&edits.events, &before, &after) != Some(false)
+        })
+}
+
 /// True if the spans are wrong for the lines of the file, and right if every bare CR ends a line.
 fn counts_bare_cr(edits: &CallEdits<'_>, before: FileState<'_>, after: FileState<'_>) -> bool {
-    let fit = |lines: &dyn Fn(&str) -> Lines| {
-        let [before, after] = [before, after].map(|state| state.text().map(lines));
-        let is_refuted = |part, text: &Option<Lines>| {
-            let mut events = edits.events.iter();
-            events.any(|event| spans::refuted(event, part, text.as_ref()).is_some())
-        };
-        !is_refuted("before", &before)
-            && !is_refuted("after", &after)
-            && (before.zip(after)).is_none_or(|(before, after)| {
-                spans::explain(&edits.events, &before, &after) != Some(false)
-            })
-    };
+    let fit = |lines: &dyn Fn(&str) -> Lines| fit(edits, [before, after], lines);
     let split = |text: &str| Lines::new(&split_at_cr(text).unwrap_or_else(|| text.to_owned()));
     [before, after]
         .iter()
@@ -281,6 +291,13 @@ fn ranges(
         && counts_bare_cr(edits, before, after)
     {
         return findings.gap(BARE_CR);
+    }
+    if let Some(last) = edits.events.last()
+        && is_of_call_behind_hook((subject, case), (edits.session, last), real, |text| {
+            fit(edits, [before, FileState::Text(text)], &Lines::new)
+        })
+    {
+        return findings.gap(HOOK);
     }
     let (before, after) = (before.text().map(Lines::new), after.text().map(Lines::new));
     for ((part, is_unknown), text) in is_unknown.into_iter().zip([&before, &after]) {

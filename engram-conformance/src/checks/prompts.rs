@@ -119,12 +119,15 @@ fn is_prompt(text: &str, prompt: &str) -> bool {
         .strip_suffix("</user_query>")
         .and_then(|rest| rest.split_once("<user_query>"));
     let is_section = section.is_some_and(|(_, words)| words.trim() == text.trim());
-    let in_quotes = text
-        .trim()
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
-    let is_quoted =
-        in_quotes.is_some_and(|text| text == prompt || text == prompt.replace('"', "\\\""));
+    // Behind the words of a command line stands what a pipe gave.
+    let behind_quotes = |words: &str| {
+        let rest = text.trim().strip_prefix('"')?.strip_prefix(words)?;
+        rest.strip_prefix('"')
+    };
+    let is_quoted = [prompt, &prompt.replace('"', "\\\"")]
+        .into_iter()
+        .filter_map(behind_quotes)
+        .any(|rest| rest.is_empty() || rest.starts_with('\n') && !rest.starts_with("\n\n"));
     // `/background` and `/fork` send what follows.
     let is_sent_on = name.starts_with('/') && !args.is_empty() && text.trim() == args.trim();
     text.trim() == prompt
@@ -164,7 +167,7 @@ fn logged_command(text: &str) -> Option<&str> {
     Some(name.trim_start_matches('/'))
 }
 
-/// True if the message is a command, or words to a shell, of which the ground truth has none.
+/// True if the message is a command of which the ground truth has none.
 fn is_unlisted_command(case: &Case<'_>, text: &str) -> bool {
     let is_listed = |name: &str| {
         case.truth
@@ -172,7 +175,7 @@ fn is_unlisted_command(case: &Case<'_>, text: &str) -> bool {
             .iter()
             .any(|prompt| command(prompt) == Some(name))
     };
-    text.starts_with("<bash-input>") || command(text).is_some_and(|name| !is_listed(name))
+    command(text).is_some_and(|name| !is_listed(name))
 }
 
 /// True if the tape says that a person sent it.
@@ -326,6 +329,7 @@ mod tests {
             ("\"is it?\"", "is it?"),
             (r#""a \"b\" \n""#, r#"a "b" \n"#),
             ("is it?\n", "is it?"),
+            ("\"is it?\"\npiped\n", "is it?"),
         ] {
             assert!(is_prompt(logged, prompt), "{logged}");
         }

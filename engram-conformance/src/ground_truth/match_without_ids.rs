@@ -54,9 +54,15 @@ pub fn with_ids(truth: Value, sessions: &[ConvertedSession]) -> (Value, Vec<Stri
         call["id"] = json!(id);
     }
     add_ids_of_rewritten(&mut calls, &used, &list(&truth, "results"), &calls_on_tapes);
+    let ids_on_tapes: Vec<&str> = sessions
+        .iter()
+        .flat_map(|session| &session.events)
+        .filter(|event| event.is(Kind::ToolCall) || event.is(Kind::ToolResult))
+        .filter_map(|event| event.text("call_id"))
+        .collect();
     let results = list(&truth, "results")
         .into_iter()
-        .filter_map(|result| unwrapped(result, &calls_on_tapes))
+        .filter_map(|result| unwrapped(result, &ids_on_tapes))
         .collect();
     let edits = with_calls(list(&truth, "edits"), &calls, sessions);
     truth["calls"] = Value::Array(calls);
@@ -215,18 +221,17 @@ fn has_value(record: &[u8], wanted: &Value) -> bool {
     serde_json::from_slice(record).is_ok_and(|record| is_in(&record, wanted))
 }
 
-/// The result with the logged id of its call, and with the text inside `{"output": ...}` or `{"error": ...}`.
-fn unwrapped(mut result: Value, calls_on_tapes: &[&Event]) -> Option<Value> {
+/// The result with the logged id of its call, and with the text inside `{"output": ...}` or `{"error": ...}`; `{}` has none. The log may have a
+/// result without its call.
+fn unwrapped(mut result: Value, ids_on_tapes: &[&str]) -> Option<Value> {
     let id = result["id"].as_str()?;
-    let logged = calls_on_tapes
-        .iter()
-        .filter_map(|event| event.text("call_id"))
-        .find(|logged| is_id(logged, id));
-    let id = logged.unwrap_or(id).to_owned();
+    let logged = ids_on_tapes.iter().find(|logged| is_id(logged, id));
+    let id = (*logged.unwrap_or(&id)).to_owned();
     let wrapped: Value = serde_json::from_str(result["text"].as_str()?).ok()?;
     let text = ["output", "error"]
         .iter()
         .find_map(|key| wrapped[*key].as_str())
+        .or_else(|| wrapped.as_object()?.is_empty().then_some(""))
         .map(str::to_owned);
     result["id"] = json!(id);
     result["is_error"] = json!(wrapped.get("error").is_some());
@@ -331,4 +336,19 @@ fn an_edit_has_the_calls_at_its_places_whatever_other_agents_called_meanwhile() 
         json!([]),
         "there is no such call"
     );
+}
+
+#[test]
+fn a_result_has_the_logged_id_and_the_text_inside() {
+    let result = |text: &str| json!({"id": "replace_1", "text": text});
+    let cases = [
+        (r#"{"output":"done"}"#, "done", false),
+        (r#"{"error":"no"}"#, "no", true),
+        ("{}", "", false),
+    ];
+    for (given, text, is_error) in cases {
+        let found = unwrapped(result(given), &["read__read_1", "replace__replace_1"]);
+        let expected = json!({"id": "replace__replace_1", "text": text, "is_error": is_error});
+        assert_eq!(found, Some(expected), "{given}");
+    }
 }

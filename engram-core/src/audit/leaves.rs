@@ -169,7 +169,11 @@ impl<'r> LeafAudit<'_, 'r> {
             return;
         };
         let claim = match claim {
-            Claim::Unknown if !record.index.has_unknown(&self.kind, &path.pattern()) => Claim::Kept,
+            Claim::Unknown if record.index.has_unknown(&self.kind, &path.pattern()) => {
+                self.report.meet(&self.kind, &path.pattern());
+                Claim::Unknown
+            }
+            Claim::Unknown => Claim::Kept,
             claim => claim,
         };
         let mut walk = Walk::of_json(path.node.json());

@@ -30,7 +30,7 @@ use crate::tape::TapeError;
 use crate::text::Text;
 use crate::text::canonical::with_canonical_escapes;
 use record::{Fates, Known, Record};
-pub use report::{Amount, AuditReport, Leaves, LeftOver};
+pub use report::{Amount, AuditReport, Leaves, LeftOver, UnknownMember};
 pub use rules::record_type;
 use tape_index::{RecordKey, TapeIndex, document_record};
 pub use tokens::{TokenMember, Tokens};
@@ -67,7 +67,10 @@ pub fn audit(
 ) -> Result<AuditReport, AuditError> {
     let index = TapeIndex::of(tape)?;
     let table = descriptor.members.and_then(|members| members.table().ok());
-    let report = AuditReport::default();
+    let report = AuditReport {
+        unknown_members: index.unknown.clone(),
+        ..AuditReport::default()
+    };
     let mut audit = Audit {
         index: &index,
         descriptor,
@@ -86,6 +89,7 @@ pub fn audit(
     }
     audit.rows();
     audit.tokens();
+    audit.report.add_unmet();
     Ok(audit.report)
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::tokens::Tokens;
+use crate::error::excerpt;
 
 /// An amount of text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -73,6 +74,29 @@ pub struct LeftOver {
     pub excerpt: String,
 }
 
+/// A member that the ledger counts as unknown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct UnknownMember {
+    /// The type of the record. What stands as JSON in a string of a record has a type of its own.
+    #[serde(rename = "type")]
+    pub record: String,
+    /// The pointer in the record, with `*` for items of lists and keys of maps.
+    pub pointer: String,
+    /// How often the log has the member.
+    pub count: u64,
+    /// True if the audit's own walk has met the member. The walk does not enter JSON in a string.
+    #[serde(skip)]
+    pub(super) is_walked: bool,
+}
+
+impl UnknownMember {
+    /// True if it is the row of this member.
+    pub(super) fn is(&self, record: &str, pattern: &str) -> bool {
+        self.record == excerpt(record) && self.pointer == excerpt(pattern)
+    }
+}
+
 /// The report of an audit. Each content string of the source is in exactly one of the amounts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -92,6 +116,8 @@ pub struct AuditReport {
     pub cut: Amount,
     /// Text in values that the ledger counts as unknown members.
     pub unknown: Amount,
+    /// The members that the ledger counts as unknown, at most as many as it lists.
+    pub unknown_members: Vec<UnknownMember>,
     /// Text that was lost.
     pub left_over: Amount,
     /// The leaf values of the source.
@@ -105,6 +131,21 @@ pub struct AuditReport {
 }
 
 impl AuditReport {
+    /// Notes that the walk has met an unknown member.
+    pub(super) fn meet(&mut self, record: &str, pattern: &str) {
+        let met = self.unknown_members.iter_mut();
+        met.filter(|row| row.is(record, pattern))
+            .for_each(|row| row.is_walked = true);
+    }
+
+    /// Counts the unknown members that the walk has not met: the adapter found them in JSON that is in a string.
+    pub(super) fn add_unmet(&mut self) {
+        let unmet = self.unknown_members.iter().filter(|row| !row.is_walked);
+        let count: u64 = unmet.map(|row| row.count).sum();
+        self.leaves.total += count;
+        self.leaves.unknown += count;
+    }
+
     /// True if nothing is left over or unknown, and the ledger is correct.
     pub fn holds(&self) -> bool {
         let missing = self.left_over.strings

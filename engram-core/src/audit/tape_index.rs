@@ -6,8 +6,8 @@ use std::hash::{DefaultHasher, Hasher};
 
 use serde_json::value::RawValue;
 
+use super::report::UnknownMember;
 use super::walk::Walk;
-use crate::error::excerpt;
 use crate::event::Kind;
 use crate::tape::{Members, RawEvent, TapeError, raw_events};
 use crate::text::{Text, push_text};
@@ -57,8 +57,8 @@ pub(super) struct TapeIndex<'t> {
     with_events: u64,
     pub records: u64,
     pub omitted: Vec<OmittedRow>,
-    /// The unknown members that the ledger lists, by record type and pointer.
-    unknown: HashSet<(String, String)>,
+    /// The unknown members that the ledger lists.
+    pub unknown: Vec<UnknownMember>,
     /// True if there are more than it lists.
     has_more_unknown: bool,
     pub complete: bool,
@@ -172,7 +172,7 @@ impl<'t> TapeIndex<'t> {
 
     /// True if the ledger counts the member at this pointer of records of this type as unknown.
     pub fn has_unknown(&self, record: &str, pattern: &str) -> bool {
-        self.has_more_unknown || self.unknown.contains(&(excerpt(record), excerpt(pattern)))
+        self.has_more_unknown || self.unknown.iter().any(|row| row.is(record, pattern))
     }
 
     /// True if the tape has this time, in its own form.
@@ -261,10 +261,15 @@ fn omitted_row(row: &RawValue) -> Option<OmittedRow> {
     })
 }
 
-fn unknown_row(row: &RawValue) -> Option<(String, String)> {
+fn unknown_row(row: &RawValue) -> Option<UnknownMember> {
     let row = Members::of(row.get()).ok()?;
     let text = |key| row.text(key).map(|text| text.decode_lossy().into_owned());
-    Some((text("type")?, text("pointer")?))
+    Some(UnknownMember {
+        record: text("type")?,
+        pointer: text("pointer")?,
+        count: row.count("count")?,
+        is_walked: false,
+    })
 }
 
 /// The canonical token of a text; borrowed if the text is one.

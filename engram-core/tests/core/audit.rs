@@ -582,4 +582,16 @@ fn what_the_ledger_counts_as_unknown_is_not_left_over() {
             .unknown,
         3
     );
+    // An adapter reads JSON in a string, which the walk does not enter: the ledger alone names what is unknown there.
+    let inside = r#","unknown_members":[{"type":"msg#args","pointer":"/new","count":2}]"#;
+    let line = r#"{"type":"msg","at":"2026-11-21T04:32:05Z"}"#;
+    let report = audited(line, event, inside);
+    assert_eq!((report.leaves.unknown, report.holds()), (2, false));
+    assert_eq!(report.leaves.total, report.leaves.accounted());
+    let named: Vec<&str> = report
+        .unknown_members
+        .iter()
+        .map(|row| &*row.record)
+        .collect();
+    assert_eq!(named, ["msg#args"]);
 }

@@ -11,6 +11,7 @@ mod judge;
 mod lineage;
 mod rates;
 mod recorded;
+mod sql;
 #[path = "../../benches/synthetic.rs"]
 mod synthetic;
 mod truth;

@@ -294,6 +294,8 @@ impl Checker {
             }
         }
         if let Some(said) = content.text() {
+            note.flags
+                .set(Flags::PRINTED, authors::is_command_output(said));
             self.add_command(stated, said);
             self.add_words_of_program(said);
         } else if has_image && !has_text {
@@ -334,7 +336,7 @@ impl Checker {
     /// A text in the harness's tags is the command that a person typed.
     fn add_command(&mut self, stated: Option<Author>, said: Text<'_>) {
         if self.has_queue
-            && said.starts_with("<command-")
+            && authors::is_command(said)
             && !matches!(stated, Some(Author::Harness | Author::Person))
             && let Some(typed) = authors::typed_command(said)
         {

@@ -292,10 +292,11 @@ fn emit_input<'a>(
     {
         state.words.follows_command = true;
     }
-    if by != Author::Harness
-        && authors::stated(line) != Some(Author::Person)
-        && text.starts_with("<command-")
-    {
+    let is_tagged = || match authors::is_typed_mode(text) {
+        true => state.plan.has_run(record.at),
+        false => authors::stated(line) != Some(Author::Person) && authors::is_command(text),
+    };
+    if by != Author::Harness && is_tagged() {
         let by = if state.words.is_launched(line) {
             Author::Agent
         } else {
@@ -371,7 +372,7 @@ fn emit_unwrapped(
     true
 }
 
-/// Emits a slash command as it was typed, and then the form that the harness gives it.
+/// Emits a command as it was typed, and then the form that the harness gives it.
 pub(super) fn emit_command(
     state: &mut State,
     record: &Record<'_>,

@@ -63,6 +63,8 @@ pub(super) struct Plan {
     pub own_titles: HashSet<usize>,
     /// Prompts that a hook gave.
     pub by_hook: HashSet<usize>,
+    /// The ids of lines behind which the log has what a command printed.
+    printed_behind: KeySet,
 }
 
 impl Plan {
@@ -117,6 +119,7 @@ impl Plan {
             last_outputs: last_outputs(notes, &skip),
             own_titles: own_titles(notes),
             by_hook: by_hook(notes, &skip),
+            printed_behind: printed_behind(notes),
             early: early_results(notes, &skip),
             repeated: twins.repeated,
             without_call: twins.without_call,
@@ -162,6 +165,12 @@ impl Plan {
     /// True for a result that the harness made up, and that another one refutes.
     pub fn is_refuted(&self, at: usize, block: usize) -> bool {
         self.refuted.contains(&(at, block))
+    }
+
+    /// True if the text of the line ran as a command: what it printed follows. A person may send the same text as words.
+    pub fn has_run(&self, at: usize) -> bool {
+        let note = self.notes.all.get(at);
+        note.is_some_and(|note| note.uuid != NONE && self.printed_behind.contains(&note.uuid))
     }
 
     /// The usage that follows the line.
@@ -250,6 +259,12 @@ fn by_hook(notes: &Notes, skip: &Skip<'_>) -> HashSet<usize> {
         return HashSet::new();
     }
     (0..notes.all.len()).filter(is_given).collect()
+}
+
+/// The lines that texts which commands printed name as the one before.
+fn printed_behind(notes: &Notes) -> KeySet {
+    let printed = notes.all.iter().filter(|note| note.is(Flags::PRINTED));
+    printed.map(|note| note.parent).collect()
 }
 
 /// The titles that name a line of this log.

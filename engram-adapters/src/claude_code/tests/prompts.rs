@@ -236,6 +236,25 @@ fn output_of_a_command_follows_the_command() {
 }
 
 #[test]
+fn words_behind_an_exclamation_mark_have_no_tags_if_what_they_print_follows() {
+    let typed = "<bash-input>ls > a</bash-input>";
+    let shell = prompt("2.1.332", 1, typed, json!({}));
+    let printed = "<bash-stdout>b</bash-stdout><bash-stderr></bash-stderr>";
+    let printed = prompt("2.1.332", 2, printed, json!({"parentUuid": "u1"}));
+    let person = |text: &str| ("person".to_owned(), text.to_owned());
+    assert_eq!(authors(&[shell.clone(), printed])[0], person("ls > a"));
+    assert_eq!(authors(&[shell]), [person(typed)]);
+    let memory = prompt(
+        "1.0.80",
+        1,
+        "<user-memory-input>use tabs</user-memory-input>",
+        json!({}),
+    );
+    let nothing = prompt("1.0.80", 2, "(no content)", json!({"parentUuid": "u1"}));
+    assert_eq!(authors(&[memory, nothing])[0], person("use tabs"));
+}
+
+#[test]
 fn a_command_is_stated_once() {
     let tags = "<command-name>/compact</command-name>\n<command-message>compact</command-message>\n<command-args></command-args>";
     let with_id = |number, text: &str| prompt("2.1.275", number, text, json!({"promptId": "p1"}));

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::chat_proto::{self, push_message};
 use super::turn_graph::{Blobs, StepKey, TurnGraph};
-use crate::cursor::messages::user_text::words_of;
+use crate::cursor::wrappers::words_of;
 use crate::open::lines::{Lines, Size, json_or_text, quoted};
 
 /// What a store has of one chat.

@@ -10,7 +10,7 @@ use memchr::memmem;
 use super::files::{self, CallRecord, set_changes};
 use super::prompts::{Giver, UserText};
 use super::result_texts::ResultTexts;
-use super::state::Events;
+use super::state::{CallFate, Events};
 use crate::gemini::descriptor::TOOLS;
 use crate::gemini::readers::{Call, FunctionCall, FunctionResponse};
 use crate::gemini::schema::{MASKED_OUTPUT, parts, raw};
@@ -74,11 +74,11 @@ impl Events {
             is_contested: false,
         });
         let mut calls: Vec<CallRecord<'_>> = calls.collect();
-        let are_new: Vec<bool> = calls.iter().map(|_| self.plan.is_new()).collect();
+        let fates: Vec<CallFate> = calls.iter().map(|_| self.plan.next_call()).collect();
         if calls.iter().any(|record| record.call.change().is_some()) {
             set_changes(&mut calls);
         }
-        for (record, is_new) in calls.iter().zip(are_new) {
+        for (record, fate) in calls.iter().zip(fates) {
             let call = &record.call;
             let time = tape_time(call.timestamp());
             if time.is_some() {
@@ -91,7 +91,8 @@ impl Events {
             let Some(tool) = text(call.name()) else {
                 continue;
             };
-            if is_new {
+            if fate != CallFate::Repeated {
+                let message_id = message_id.filter(|_| fate == CallFate::New);
                 out.emit(
                     made_call(tool, call.id(), call.args(), message_id),
                     Pointer::Item("/toolCalls", record.n),

@@ -88,12 +88,34 @@ impl Plan {
             .map(|(_, decision)| !decision.is_repeated)
     }
 
+    /// What becomes of the next call.
+    pub(super) fn next_call(&mut self) -> CallFate {
+        let is_collected = self
+            .decisions
+            .get(self.at)
+            .is_some_and(|decision| decision.is_collected);
+        match (self.is_new(), is_collected) {
+            (false, _) => CallFate::Repeated,
+            (true, false) => CallFate::New,
+            (true, true) => CallFate::Collected,
+        }
+    }
+
     /// True if the next fact is new.
     pub fn is_new(&mut self) -> bool {
         let (note, decision) = self.next_note();
         self.has_repeats |= decision.is_repeated && !matches!(note, Note::Model { .. });
         !decision.is_repeated
     }
+}
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallFate {
+    Repeated,
+    New,
+    /// It is new, and its message is not the response that asked for it.
+    Collected,
 }
 
 /// Token counts that stand after a later record.

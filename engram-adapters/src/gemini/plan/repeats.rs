@@ -20,6 +20,8 @@ pub struct Decision {
     pub content: bool,
     /// For [`Note::Turn`]: another record of the turn has its tokens, or later ones.
     pub tokens: bool,
+    /// For [`Note::Call`]: its message is not the response that asked for it.
+    pub is_collected: bool,
 }
 
 /// Decides about each note.
@@ -50,6 +52,8 @@ struct Seen {
     message: Message,
     /// The last version of each turn: the keys of its content, tokens and time.
     turns: KeyMap<[u64; 3]>,
+    /// The id of the last turn that is no part of a history.
+    last_turn: u64,
     /// Turns with an id, each with its model.
     models: KeyMap<()>,
     model: u64,
@@ -73,6 +77,8 @@ struct Message {
     time: u64,
     in_history: bool,
     turn: Decision,
+    /// It has no counts, and other turns were written since it was written first: it collects the calls of several responses (0.61.0 over ACP).
+    collects: bool,
     /// Its last result was given before.
     result_is_repeated: bool,
     /// The calls of its list, by the place of their notes.
@@ -113,7 +119,12 @@ impl Seen {
             Note::Call { id, args, list } => {
                 let (call, is_known) = self.next_call(id, args, list);
                 self.message.calls.insert(at as u64, call);
-                is_known && self.may_be_again()
+                return Decision {
+                    is_repeated: is_known && self.may_be_again(),
+                    in_history: self.message.in_history,
+                    is_collected: self.message.collects,
+                    ..Decision::default()
+                };
             }
             Note::Result {
                 call,
@@ -183,6 +194,7 @@ impl Seen {
         let message = &mut self.message;
         (message.id, message.time, message.in_history, message.turn) =
             (id, time, in_history, Decision::default());
+        message.collects = false;
         message.calls.clear();
         message.counts.clear();
         message.numbers.clear();
@@ -216,6 +228,8 @@ impl Seen {
         let last = self.turns.get(&id).copied().filter(|_| id != 0);
         if id != 0 && !in_history {
             self.turns.insert(id, [content, tokens, time]);
+            let is_between = std::mem::replace(&mut self.last_turn, id) != id;
+            self.message.collects = tokens == 0 && last.is_some() && is_between;
         }
         let Some(last) = last else {
             return Decision {
@@ -231,6 +245,7 @@ impl Seen {
             in_history,
             content: is_content,
             tokens: is_tokens,
+            ..Decision::default()
         }
     }
 
@@ -520,6 +535,27 @@ mod tests {
             ]),
             [false, false, false, true, true]
         );
+    }
+
+    #[test]
+    fn a_message_without_counts_collects_the_calls_behind_other_turns() {
+        let turn = |id, tokens| [message(id), Note::Turn { content: 0, tokens }];
+        let notes = [
+            &turn(1, 10)[..],
+            &turn(2, 0),
+            &[call(70, 0)],
+            &turn(2, 0),
+            &[call(71, 0)],
+            &turn(3, 11),
+            &turn(2, 0),
+            &[call(72, 0)],
+        ]
+        .concat();
+        let decisions = repeats(Form::Lines, &notes);
+        let collected = notes.iter().zip(&decisions).filter_map(|(note, decision)| {
+            matches!(note, Note::Call { .. }).then_some(decision.is_collected)
+        });
+        assert_eq!(collected.collect::<Vec<_>>(), [false, false, true]);
     }
 
     #[test]
