@@ -323,13 +323,12 @@ impl Making {
         if *state.lines == *text {
             return state.origins.clone();
         }
-        let new = match (state.whole, step.after_command(), state.is_stale) {
-            (false, ..) => Origin::Older,
-            (_, _, true) => Origin::Unproven(Why::NoText),
-            (_, true, _) => Origin::Unproven(Why::Command),
-            _ => Origin::Unproven(Why::Nobody),
+        let new = match (step.after_command(), state.is_stale) {
+            (_, true) => Why::NoText,
+            (true, _) => Why::Command,
+            _ => Why::Nobody,
         };
-        inherited(state, text, new)
+        inherited(state, text, Origin::Unproven(new), Origin::Older)
     }
 
     fn change(&mut self, step: &Step, at: usize) {
@@ -341,7 +340,7 @@ impl Making {
             None => {
                 let unproven = Origin::Unproven(Why::Overwritten);
                 let origins = match self.now.get(&step.file) {
-                    Some(state) => inherited(state, text, unproven),
+                    Some(state) => inherited(state, text, unproven, unproven),
                     None => vec![unproven; text.len()].into(),
                 };
                 return self.put(step, origins, Some(at));
@@ -615,8 +614,9 @@ fn whole(lines: &[Key]) -> Vec<Hunk> {
     }]
 }
 
-/// The origins of a text from those of an earlier one; `new` is that of lines that did not stay.
-fn inherited(state: &State, text: &[Key], new: Origin) -> Rc<[Origin]> {
+/// The origins of a text from those of an earlier one. `new` is that of lines that did not stay, and `unseen` that of lines where nobody had seen
+/// the earlier text.
+fn inherited(state: &State, text: &[Key], new: Origin, unseen: Origin) -> Rc<[Origin]> {
     let same = |one: usize, other: usize| state.origins[one] == state.origins[other];
     let aligned = align(&state.lines, text, &same, state.whole);
     let mut origins: Vec<Origin> = aligned
@@ -624,8 +624,17 @@ fn inherited(state: &State, text: &[Key], new: Origin) -> Rc<[Origin]> {
         .iter()
         .map(|from| from.map_or(new, |old| state.origins[old]))
         .collect();
-    // A read shows the text of a line that an edit made and whose text was not known.
     for hunk in diff::hunks(&state.lines, text) {
+        let is_at_end = !state.whole && hunk.old.end == state.lines.len();
+        let old = &state.lines[hunk.old.clone()];
+        if old.iter().all(|key| is_hole(*key)) && (is_at_end || !old.is_empty()) {
+            let free = |line: &usize| aligned.from[*line].is_none();
+            hunk.new
+                .clone()
+                .filter(free)
+                .for_each(|line| origins[line] = unseen);
+        }
+        // A read shows the text of a line that an edit made and whose text was not known.
         if state.whole && hunk.old.len() == hunk.new.len() {
             for (old, line) in hunk.old.zip(hunk.new) {
                 if is_hole(state.lines[old]) && matches!(state.origins[old], Origin::Made(_)) {

@@ -23,6 +23,8 @@ struct Tally {
     found: usize,
     verdicts: BTreeMap<Verdict, usize>,
     tiers: BTreeMap<&'static str, usize>,
+    /// Lines that a call made and that are said to be older, which is not true.
+    older: usize,
     /// Lines that a call made and that are not found, by reason.
     reasons: BTreeMap<String, usize>,
     after: BTreeMap<&'static str, After>,
@@ -142,7 +144,8 @@ impl Judged<'_> {
                     .map_or("Older".to_owned(), |why| format!("{why:?}"));
                 let reason = format!("{}: {why}", self.calls.kind_of(maker));
                 let place = format!("{place} made by {:?}", maker.calls);
-                show(&reason, || place);
+                show(&reason, || place.clone());
+                tally.older += usize::from(answer.tier == Tier::Older);
                 *tally.reasons.entry(reason).or_default() += 1;
             }
         }
@@ -220,12 +223,13 @@ fn percent(part: usize, all: usize) -> f64 {
 fn print(tallies: &BTreeMap<String, Tally>) {
     for (harness, tally) in tallies {
         println!(
-            "{harness}: {} files, {} lines, {} made by calls, {} of them found ({:.1} %), {:?}; {:?}",
+            "{harness}: {} files, {} lines, {} made by calls, {} of them found ({:.1} %), {} said to be older, {:?}; {:?}",
             tally.files,
             tally.lines,
             tally.owned,
             tally.found,
             percent(tally.found, tally.owned),
+            tally.older,
             tally.verdicts,
             tally.tiers
         );
