@@ -342,8 +342,8 @@ const COLUMNS: [Column; 13] = [
         align: Align::Right,
         ..text("tokens").drops(3)
     },
-    number("USD").drops(4),
-    text("tape").drops(2),
+    number("USD").drops(2),
+    text("tape").drops(4),
     text("title").fit(Fit::Start(20)).look(Look::Bold),
 ];
 
@@ -353,8 +353,7 @@ fn shown<'r>(rows: &'r [Row], args: &args::List) -> &'r [Row] {
 }
 
 /// What is counted of a session, and what is known of its log: unknown for a session of which only the prompts are left.
-const OF_A_LOG: [&str; 14] = [
-    "prompts",
+const OF_A_LOG: [&str; 13] = [
     "calls",
     "tokens",
     "events",

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use engram_core::error::AdapterError;
-use engram_core::prices::Prices;
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::prices::{BadPrices, Prices};
 use engram_core::stats::{Basis, Cost};
 use serde_json::{Map, Value, json};
 
@@ -31,10 +31,11 @@ impl PriceTable {
         let Some(file) = &self.file else {
             return Ok(Cow::Borrowed(Prices::builtin()));
         };
-        let invalid = |fault: String| std::io::Error::new(std::io::ErrorKind::InvalidData, fault);
-        let own = std::fs::read_to_string(file)
-            .and_then(|text| Prices::parse(&text).map_err(|fault| invalid(fault.to_string())))
-            .map_err(|error| AdapterError::from(error).path(file.to_string_lossy()))?;
+        let at_file = |error: AdapterError| error.path(file.to_string_lossy());
+        let text = std::fs::read_to_string(file).map_err(|error| at_file(error.into()))?;
+        let invalid =
+            |fault: BadPrices| at_file(AdapterError::new(ErrorCode::Io).found(&fault.to_string()));
+        let own = Prices::parse(&text).map_err(invalid)?;
         Ok(Cow::Owned(own.or(Prices::builtin())))
     }
 }

@@ -43,6 +43,12 @@ const CALL: Is = Is::Object(&[
     ),
     member("t", Known, Is::Time, "when it was made"),
     member("tool", Known, Is::Text, "the tool, as the harness names it"),
+    member(
+        "kind",
+        Known,
+        Is::Text,
+        "what the tool does: `edit`, `execute`, ...",
+    ),
     member("call_id", Known, Is::Text, "the id of the call"),
     member("model", Known, Is::Text, "the model that asked for it"),
     member(
@@ -594,7 +600,7 @@ pub const ANSWERS: &[Answer] = &[
             ),
             member(
                 "prompts",
-                Known,
+                Always,
                 Is::Count,
                 "the prompts of a person or an agent",
             ),
