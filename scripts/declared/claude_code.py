@@ -1,18 +1,21 @@
-"""Claude Code: what it prints and what its tools return, in the declarations of its Agent SDK, which has the version of the command; and the
-names of the types of the lines and attachments in its transcripts, which its program lists."""
+"""Claude Code: what it prints and what its tools return, in the declarations of its Agent SDK, which has the version of the command; and what
+only its program lists: members of what it prints, and the names of the types of the lines and attachments in its transcripts."""
 
 import glob
 import os
 import re
 
-from declared import typescript
-from declared.forms import ref
+from declared import program, typescript
+from declared.forms import form, ref, union
 from declared.table import Table
-from declared.types import Form, Types
+from declared.types import Form, Type, Types, any_value
 
-SOURCE = ("the declarations (`sdk.d.ts`, `sdk-tools.d.ts`) of @anthropic-ai/claude-agent-sdk, and the lists of types in the program of "
+SOURCE = ("the declarations (`sdk.d.ts`, `sdk-tools.d.ts`) of @anthropic-ai/claude-agent-sdk, and the schemas and lists in the program of "
           "@anthropic-ai/claude-code")
 SDK = "@anthropic-ai/claude-agent-sdk/sdk.d.ts"
+# All lines but the questions to the program that runs the harness, and the question whether a call may run.
+PRINTED = ["SDKMessage", "SDKActiveGoalMessage", "SDKControlCancelRequest", "SDKKeepAliveMessage"]
+ASKED = "SDKControlPermissionRequest"
 TOOLS = "@anthropic-ai/claude-agent-sdk/sdk-tools.d.ts"
 
 # Tools whose types have another name.
@@ -20,12 +23,6 @@ NAMES = {"FileRead": ["Read"], "FileEdit": ["Edit", "MultiEdit"], "FileWrite": [
          "ListMcpResources": ["ListMcpResourcesTool"], "ReadMcpResource": ["ReadMcpResourceTool"],
          "ReadMcpResourceDir": ["ReadMcpResourceDirTool"], "RefreshMcpTools": ["RefreshMcpToolsTool"]}
 
-
-# How the program lists what it does with each type of line, and the types of attachments. Its other names differ from version to version.
-LINES = re.compile(rb'\{user:"transcript",assistant:"transcript",[^{}]*\}')
-LINE = re.compile(rb'[{,]"?([a-z-]+)"?:')
-ATTACHMENTS = re.compile(rb'\[(?:"[a-z_]+",)*"nested_memory",(?:"[a-z_]+",)*"[a-z_]+"\]')
-ATTACHMENT = re.compile(rb'"([a-z_]+)"')
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MEMBERS = os.path.join(HERE, "../../engram-adapters/src/claude_code/members")
@@ -36,51 +33,79 @@ def table(installed, work):
     for place in installed:
         # 2.1.332 is 0.3.332.
         version = re.sub(r"^2\.1\.", "0.3.", os.path.basename(place))
-        modules = typescript.install([f"@anthropic-ai/claude-agent-sdk@{version}"], os.path.join(work, "types-" + version))
-        typescript.add(types, modules, SDK, ["SDKMessage"])
+        modules = typescript.install([f"@anthropic-ai/claude-agent-sdk@{version}", "@types/node"], os.path.join(work, "types-" + version))
+        typescript.add(types, modules, SDK, [*PRINTED, ASKED])
         with open(os.path.join(modules, TOOLS), encoding="utf-8") as file:
             found = re.findall(r"^export (?:interface|type) (\w+)Output\b", file.read(), re.MULTILINE)
         outputs |= set(found)
         typescript.add(types, modules, TOOLS, [name + "Output" for name in found])
     made = Table(types)
     made.by_tool("tool_result", {tool: name + "Output" for name in outputs for tool in NAMES.get(name, [name])})
-    for name, forms in sorted(records(types).items()):
+    programs = [program.text_of(place) for place in installed]
+    lines = records(types)
+    for text in programs:
+        for name, members in program.printed(text).items():
+            add_names(lines, name, members)
+    for name, forms in sorted(lines.items()):
         if name == "user":
             forms = [one.with_form(results(one)) for one in forms]
         made.record(name, forms)
-    for name in sorted(set().union(*map(listed, installed)) - set(records(types))):
+    for name in sorted(set().union(*map(program.listed, programs)) - set(lines)):
         if not is_named(name):
             made.named(name)
     return made
 
 
-def listed(place):
-    """The types of lines and attachments that a version's program lists."""
-    found = set()
-    for path in glob.glob(os.path.join(place, "node_modules/@anthropic-ai/claude-code-*/claude")):
-        with open(path, "rb") as file:
-            program = file.read()
-        for lines in LINES.findall(program):
-            found |= {name.decode() for name in LINE.findall(lines)}
-        longest = max(ATTACHMENTS.findall(program), key=len, default=b"")
-        found |= {"attachment/" + name.decode() for name in ATTACHMENT.findall(longest)}
-    return found
+def add_names(lines, name, members):
+    """Adds the members of a type of line that the declarations leave out, and the type if they leave it out. Only the names are known."""
+    name = "result/*" if name.startswith("result") else name
+    # A row by hand has the type too.
+    members = members - named_by_hand() if name in by_hand() else members
+    if name == program.ASKED_NAME:
+        members = members - named_by_hand()
+        request = lines["control_request"][0].members["request"][1]
+        request.objects = [without_types(members).with_form(one) for one in request.objects]
+    elif name in lines:
+        lines[name] = [without_types(members).with_form(one) for one in lines[name]]
+    elif "session_id" in members and not is_named(name):
+        lines[name] = [without_types(members | {"type", "subtype"})]
+
+
+def without_types(names):
+    made = Form()
+    made.members = {name: (False, any_value()) for name in names}
+    return made
 
 
 def is_named(name):
     """Whether the rows by hand name a type, or types that begin with its name. Their members are known, so that any other is noticed."""
-    by_hand = set()
+    return any(one == name or one.startswith(name + "/") or (one.endswith("*") and name.startswith(one[:-1])) for one in by_hand())
+
+
+def by_hand():
+    """The types of which the other files of the table have rows."""
+    return in_rows(r'^record "?([^" \n]+)')
+
+
+def named_by_hand():
+    """The names of all members of which the other files of the table have rows."""
+    return set(re.findall(r"\w+", " ".join(in_rows(r"^ +([\w|]+)\??\+? "))))
+
+
+def in_rows(pattern):
+    """What a pattern finds in the rows by hand."""
+    found = set()
     for path in glob.glob(os.path.join(MEMBERS, "*.members")):
         if not path.endswith("declared.members"):
             with open(path, encoding="utf-8") as file:
-                by_hand |= set(re.findall(r'^record "?([^" \n]+)', file.read(), re.MULTILINE))
-    return any(one == name or one.startswith(name + "/") or (one.endswith("*") and name.startswith(one[:-1])) for one in by_hand)
+                found |= set(re.findall(pattern, file.read(), re.MULTILINE))
+    return found
 
 
 def records(types):
     """The forms of each type of line: `TYPE` or `TYPE/SUBTYPE`, and `result/*`, as the other files of the table name it."""
-    found = {}
-    for one in types.whole(ref("SDKMessage")).objects:
+    found = {"control_request": [question(types)]}
+    for one in types.whole(union(*PRINTED)).objects:
         kinds = types.constants(one.members["type"][1])
         subtypes = types.constants(one.members["subtype"][1]) if "subtype" in one.members else {""}
         for kind in kinds:
@@ -88,6 +113,15 @@ def records(types):
                 name = "result/*" if kind == "result" else f"{kind}/{subtype}" if subtype else kind
                 found.setdefault(name, []).append(one)
     return found
+
+
+def question(types):
+    """The question whether a call may run."""
+    request = Type()
+    request.objects = types.whole(ref(ASKED)).objects
+    word = Type()
+    word.names.add("string")
+    return form(type=word, request_id=word, request=request)
 
 
 def results(of):

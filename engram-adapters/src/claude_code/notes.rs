@@ -33,6 +33,8 @@ pub(super) enum Kind {
     LastPrompt,
     /// Which files are as they were when a message was sent: the message is `parent`, the files are `message`.
     Snapshot,
+    /// One more file of a snapshot, which the agent is about to change for the first time: the message is `parent`, the file is `message`.
+    OneMoreFile,
     /// A message of the conversation as it was sent to the model.
     Blob,
     /// A session that is the fork of another one begins here. Before it are copies.

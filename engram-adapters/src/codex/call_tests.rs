@@ -552,3 +552,77 @@ fn a_tool_of_an_extension_is_a_call_with_its_result() {
     assert_eq!(results[2]["artifact"]["path"], "/p/x.png");
     assert_eq!(results[2]["attachments"][0]["bytes"], 5);
 }
+
+/// As 0.171.0 writes a call that a person refuses, one that the approval policy forbids, and one whose server has an error. A script made the
+/// second and the third: no output has their text.
+#[test]
+fn a_call_that_is_not_sent_to_its_server_is_denied() {
+    let failed = |id: &str, message: &str| {
+        item(
+            json!({"type": "McpToolCall", "id": id, "server": "desk", "tool": "notes", "arguments": {"text": "b"}, "status": "failed",
+            "error": {"message": message}, "duration": {"secs": 0, "nanos": 0}}),
+        )
+    };
+    let (refused, forbidden, broken) = (
+        "user rejected MCP tool call",
+        "MCP tool call requires approval, but approval policy is never",
+        "tool call error: tool call failed for `desk/notes`",
+    );
+    let call_of_server = (
+        "response_item",
+        json!({"type": "function_call", "name": "notes", "namespace": "mcp__desk", "arguments": "{\"text\":\"b\"}", "call_id": "c1"}),
+    );
+    let printed = json!([{"type": "input_text", "text": "Wall time: 0.0639 seconds\nOutput:"}, {"type": "input_text", "text": refused}]);
+    let events = events(&[
+        call_of_server,
+        failed("c1", refused),
+        (
+            "response_item",
+            json!({"type": "function_call_output", "call_id": "c1", "output": printed}),
+        ),
+        failed("exec-2", forbidden),
+        failed("exec-3", broken),
+    ]);
+    let results: Vec<(&Value, &Value)> = of_kind(&events, "tool.result")
+        .iter()
+        .map(|result| (&result["status"], &result["stderr"]))
+        .collect();
+    assert_eq!(
+        results,
+        [
+            (&json!("denied"), &Value::Null),
+            (&json!("denied"), &json!(forbidden)),
+            (&json!("error"), &json!(broken))
+        ]
+    );
+    let denied: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["decision"] == "deny")
+        .map(|event| &event["call_id"])
+        .collect();
+    assert_eq!(denied, ["c1", "exec-2"]);
+}
+
+/// As 0.171.0 writes a script that calls `notify`.
+#[test]
+fn what_a_script_says_while_it_runs_is_no_result() {
+    let said = |name: Option<&str>, text: &str| {
+        let mut output =
+            json!({"type": "custom_tool_call_output", "call_id": "c1", "output": text});
+        if let Some(name) = name {
+            output["name"] = name.into();
+        }
+        ("response_item", output)
+    };
+    let script = json!({"type": "custom_tool_call", "name": "exec", "call_id": "c1", "input": "notify('half'); await tools.wait_for()"});
+    let events = events(&[
+        ("response_item", script),
+        said(
+            None,
+            "Script running with cell ID 4\nWall time 0.4 seconds\nOutput:\n",
+        ),
+        said(Some("exec"), "half"),
+    ]);
+    assert_eq!(of_kind(&events, "tool.result").len(), 1);
+    assert_eq!(system_events(&events), [("notify", "half")]);
+}

@@ -22,6 +22,8 @@ pub(super) struct Note {
     /// Its place in the thread, if it says it.
     pub ordinal: Option<u32>,
     pub turn: Turn,
+    /// When an item was made, by its id: in milliseconds since the epoch.
+    pub made: Option<u64>,
     /// The key of the item's id; 0 if it has none.
     pub id: u64,
     /// What the item says beside its id and times, as a hash. For a few kinds: the text that they repeat.

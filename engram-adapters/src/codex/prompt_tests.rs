@@ -364,3 +364,24 @@ fn what_a_client_puts_before_the_words_is_context() {
         );
     }
 }
+
+/// As 0.171.0 (with the item) and 0.135.0 (without) write a command that a person ran behind `!`.
+#[test]
+fn a_command_that_a_person_ran_is_theirs() {
+    let ran = json!({"type": "CommandExecution", "id": "e1", "command": ["/bin/bash", "-lc", "cat none.txt; echo ohé"], "cwd": "/p",
+        "source": "user_shell", "status": "completed", "aggregated_output": "ohé\n", "exit_code": 0});
+    let told = "<user_shell_command>\n<command>\ncat none.txt; echo ohé\n</command>\n<result>\nExit code: 0\nOutput:\nohé\n\n</result>\n</user_shell_command>";
+    for lines in [
+        vec![item(ran), message("user", told)],
+        vec![message("user", told)],
+    ] {
+        let events = events(&lines);
+        assert_eq!(by_and_text(&events), [("person", "cat none.txt; echo ohé")]);
+        let around: String = events
+            .iter()
+            .filter(|event| event["label"] == "context" && event["name"] == "user_shell")
+            .filter_map(|event| event["text"].as_str())
+            .collect();
+        assert!(around.ends_with("</result>\n</user_shell_command>"));
+    }
+}

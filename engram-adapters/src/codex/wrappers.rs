@@ -62,6 +62,15 @@ pub(super) const BEFORE_WORDS: &[Wrapper] = &[
     section("browser", "<in-app-browser-context ", REQUEST, DESKTOP),
 ];
 
+/// What the harness writes around a command that a person ran (`!`, or `thread/shellCommand` of a client): its output follows.
+pub(super) const AROUND_COMMAND: &[Wrapper] = &[Wrapper {
+    name: "user_shell",
+    place: Place::Frame,
+    begin: "<user_shell_command>\n<command>\n",
+    end: End::First("\n</command>\n<result>\n"),
+    source: "0.125 to 0.171: recorded",
+}];
+
 /// Messages that the harness writes in the user's place. They decide only where the log says nothing: in the forms without events, and in a
 /// message that is the last record of its file.
 const BY_HARNESS: &[Wrapper] = &[
@@ -110,6 +119,11 @@ const fn whole(begin: &'static str, source: &'static str) -> Wrapper {
 /// True if a text begins as the harness's own do.
 pub(super) fn is_by_harness(text: &str) -> bool {
     begins_wrapped(text, BY_HARNESS)
+}
+
+/// True if a JSON token without its quotes may be a command that a person ran.
+pub(super) fn may_be_command(token: &str) -> bool {
+    token.starts_with("<user_shell_command>")
 }
 
 /// True if a JSON token without its quotes may have context before the words.

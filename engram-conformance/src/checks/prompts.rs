@@ -33,7 +33,7 @@ pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
         let mut actual: BTreeMap<&str, usize> = BTreeMap::new();
         for (session, event) in case
             .own_events(Kind::MsgIn)
-            .filter(|(_, event)| !is_sub_agents(event))
+            .filter(|(_, event)| !is_sub_agents(event) || is_by_person(event))
         {
             if event
                 .text("text")
@@ -202,6 +202,16 @@ fn is_bare_command(case: &Case<'_>, session: &ConvertedSession, event: &Event) -
             .any(|(name, args)| name == text && !has(args))
 }
 
+/// True for a command that a person ran, with what the harness wrote around it. It is no turn, and the ground truth may have only those.
+fn is_shell_command(session: &ConvertedSession, event: &Event) -> bool {
+    session.events.iter().any(|other| {
+        other.text("label") == Some("context")
+            && other.text("name") == Some("user_shell")
+            && other.line().is_some()
+            && other.line() == event.line()
+    })
+}
+
 /// True for the instructions of a review that a person asked for. They are no turn, and the ground truth has the prompts of turns.
 fn is_of_review(event: &Event) -> bool {
     event
@@ -279,6 +289,8 @@ pub fn by_person(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings
             findings.note("commands that the ground truth does not list");
         } else if is_bare_command(case, session, event) {
             findings.note("commands that are logged without their arguments");
+        } else if is_shell_command(session, event) {
+            findings.note("shell commands that the ground truth does not list");
         } else if is_of_review(event) {
             findings.note("instructions of reviews");
         } else if is_words_of_denial(case, session, event) {

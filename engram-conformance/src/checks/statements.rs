@@ -48,7 +48,8 @@ pub fn agree(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
-/// True if every call of the turn that may have changed the file has edits of it, all on one tape.
+/// True if every call of the turn that may have changed the file has edits of it, all on one tape, and none of them may be that of another
+/// change: agents that work at the same time change a file one after the other.
 fn are_all(case: &Case<'_>, real: &RealEdit, edits: &[&CallEdits<'_>]) -> bool {
     let has_edits = |id: &String| {
         edits
@@ -59,7 +60,19 @@ fn are_all(case: &Case<'_>, real: &RealEdit, edits: &[&CallEdits<'_>]) -> bool {
     let is_one_tape = edits
         .windows(2)
         .all(|pair| pair[0].session.name() == pair[1].session.name());
+    let may_be_of = |edits: &CallEdits<'_>| {
+        let call = edits.call_chain.first();
+        let changes = case
+            .truth
+            .edits
+            .iter()
+            .filter(|other| other.file == real.file);
+        changes
+            .filter(|other| call.is_some_and(|call| other.call_ids.iter().any(|id| id == call)))
+            .count()
+    };
     is_one_tape
+        && edits.iter().all(|edits| may_be_of(edits) < 2)
         && real.call_ids.iter().all(|id| has_edits(id) || cannot(id))
         && !edits.iter().any(|edits| edits.is_request())
 }

@@ -14,7 +14,7 @@ use crate::claude_code::emit::system;
 use crate::claude_code::format::{AttachmentKind, LineKind, ProgressKind, SystemKind};
 use crate::claude_code::notes::{BlockKind, Flags, Kind, NONE, Note};
 use crate::claude_code::readers::{Line, Message, Progress};
-use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
 use engram_core::event::Author;
 
 impl Checker {
@@ -231,6 +231,9 @@ impl Checker {
             LineKind::Omitted(omitted) if omitted.record() == "file-history-snapshot" => {
                 Kind::Snapshot
             }
+            LineKind::Omitted(omitted) if omitted.record() == "file-history-delta" => {
+                Kind::OneMoreFile
+            }
             LineKind::Omitted(omitted) if omitted.record() == "fork-context-ref" => Kind::Fork,
             _ => Kind::Other,
         };
@@ -241,6 +244,9 @@ impl Checker {
         }
         if kind == Kind::Snapshot {
             (note.parent, note.message) = snapshot(line);
+        }
+        if kind == Kind::OneMoreFile {
+            (note.parent, note.message) = one_more_file(line);
         }
         if kind == Kind::Title {
             note.flags.set(Flags::IDENTITY, true);
@@ -322,24 +328,30 @@ impl Checker {
     }
 }
 
-/// The message at which files were kept, and which files there were, each with the name of its copy.
+/// The message at which files were kept, and which files there were, each with the name of its copy. A line that completes a snapshot has the
+/// message of the snapshot inside.
 fn snapshot(line: &Line<'_>) -> (u64, u64) {
-    let object = line.object();
-    let files = object
-        .member("snapshot")
-        .and_then(|snapshot| snapshot.member("trackedFileBackups"));
-    let kept = |file: Value<'_>| {
-        file.member("backupFileName")
-            .and_then(Value::text)
-            .map(|name| hash64(name.raw()))
-    };
-    let mut files: Vec<(u64, u64)> = files
+    let member = |name| line.object().member("snapshot")?.member(name);
+    let files = member("trackedFileBackups");
+    let kept = files
         .iter()
         .flat_map(|files| files.members())
-        .filter_map(|(name, file)| Some((hash64(name), kept(file)?)))
-        .collect();
-    files.sort_unstable();
-    (key(object.member("messageId")), hash64(files))
+        .filter_map(|(name, file)| kept_file(name, Some(file)));
+    let message = member("messageId").or(line.object().member("messageId"));
+    (key(message), kept.fold(0, u64::wrapping_add))
+}
+
+/// The message whose snapshot has one more file, and that file.
+fn one_more_file(line: &Line<'_>) -> (u64, u64) {
+    let member = |name| line.object().member(name);
+    let file = kept_file(raw_str(member("trackingPath")), member("backup"));
+    (key(member("snapshotMessageId")), file.unwrap_or_default())
+}
+
+/// A file, and the name of its copy. None for a file that did not exist.
+fn kept_file(name: &str, file: Field<'_>) -> Option<u64> {
+    let copy = text(file?.member("backupFileName"))?;
+    Some(hash64((name, copy.raw())))
 }
 
 /// The first text of a prompt, or its whole list.

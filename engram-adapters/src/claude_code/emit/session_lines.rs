@@ -191,19 +191,25 @@ pub(super) fn content_replacement(
     Outcome::Mapped
 }
 
-/// `worktree-state` and `relocated`: the session moves to another directory.
-pub(super) fn moved(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+/// `worktree-state` and `relocated`: the session moves to another directory. 2.1.332 repeats the first at each prompt.
+pub(super) fn moved(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let line = record.line.object();
     let worktree = line.member("worktreeSession");
-    let cwd = text(
-        line.member("relocatedCwd")
-            .or_else(|| worktree?.member("worktreePath")),
-    );
-    let repo_branch = text(worktree.and_then(|worktree| worktree.member("worktreeBranch")));
+    let cwd = line
+        .member("relocatedCwd")
+        .or_else(|| worktree?.member("worktreePath"));
+    let branch = worktree.and_then(|worktree| worktree.member("worktreeBranch"));
+    let has_moved = state.last_stated.set_place(cwd, branch);
+    if worktree.is_some_and(Value::is_object) && !has_moved {
+        return Outcome::Bookkeeping {
+            record: LineKind::WorktreeState.name(),
+            rule: rule::STATE_UNCHANGED,
+        };
+    }
     out.emit(
         Meta::Session(SessionFacts {
-            cwd,
-            repo_branch,
+            cwd: text(cwd),
+            repo_branch: text(branch),
             ..SessionFacts::default()
         }),
         Pointer::Root,

@@ -2,7 +2,7 @@
 //! later), and from 2.1.300 on a `last-prompt` line says it too, before or after this prompt. Two processes that write one session do the same,
 //! but each of them goes on where it was: no line goes on from what a person has undone.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use engram_core::keys::KeyMap;
 
@@ -164,8 +164,12 @@ fn target(note: &Note, prompts: &[usize], places: &KeyMap<usize>) -> Option<Targ
 /// What the log tells about the files of the session.
 #[derive(Default)]
 struct Files {
-    /// Which files there were when a message was sent, by the message.
-    snapshots: KeyMap<u64>,
+    /// The files when a message was sent, by the message: the sum of their keys.
+    sent: KeyMap<u64>,
+    /// With those that were kept later, before the agent changed them for the first time.
+    kept: KeyMap<u64>,
+    /// Which were kept later.
+    later: HashSet<(u64, u64)>,
     /// The results that show that a file was changed.
     changes: Vec<usize>,
 }
@@ -173,7 +177,12 @@ struct Files {
 impl Files {
     fn add(&mut self, note: &Note, at: usize) {
         if note.kind == Kind::Snapshot {
-            self.snapshots.entry(note.parent).or_insert(note.message);
+            self.sent.entry(note.parent).or_insert(note.message);
+            self.kept.insert(note.parent, note.message);
+        }
+        if note.kind == Kind::OneMoreFile && self.later.insert((note.parent, note.message)) {
+            let kept = self.kept.entry(note.parent).or_default();
+            *kept = kept.wrapping_add(note.message);
         }
         if note.is(Flags::CHANGES_FILE) {
             self.changes.push(at);
@@ -182,13 +191,13 @@ impl Files {
 
     /// True if a file was changed between the prompt that is undone and the one that goes on, and all files are then as they were before.
     fn are_restored(&self, notes: &Notes, undone: usize, prompt: usize) -> bool {
-        let snapshot = |prompt: usize| self.snapshots.get(&notes.all[prompt].uuid);
+        let [undone_key, key] = [undone, prompt].map(|prompt| notes.all[prompt].uuid);
         let changed = self
             .changes
             .get(self.changes.partition_point(|change| *change < undone));
         changed.is_some_and(|change| *change < prompt)
-            && snapshot(undone).is_some()
-            && snapshot(undone) == snapshot(prompt)
+            && self.kept.contains_key(&undone_key)
+            && self.kept.get(&undone_key) == self.sent.get(&key)
     }
 }
 
@@ -286,21 +295,17 @@ mod tests {
             parent: 3,
             ..user()
         };
-        let restored = |after: u64, change: Note| {
-            let lines = [
-                prompt(1, 0),
-                answer(2, 1),
-                snapshot(3, 7),
-                prompt(3, 2),
-                change,
-                snapshot(5, after),
-                prompt(5, 2),
-                explicit(5),
-            ];
+        let restored_behind = |after: u64, changes: &[Note]| {
+            let before = [prompt(1, 0), answer(2, 1), snapshot(3, 7), prompt(3, 2)];
+            let behind = [snapshot(5, after), prompt(5, 2), explicit(5)];
             let mut notes = Notes::default();
-            lines.iter().for_each(|note| notes.push(*note, &[]));
-            rewinds(&notes, &Agents::default(), &Skip::nothing())[&6].files
+            [&before, changes, &behind]
+                .concat()
+                .iter()
+                .for_each(|note| notes.push(*note, &[]));
+            rewinds(&notes, &Agents::default(), &Skip::nothing())[&(5 + changes.len())].files
         };
+        let restored = |after: u64, change: Note| restored_behind(after, &[change]);
         assert_eq!(
             [
                 restored(7, edit),
@@ -309,6 +314,16 @@ mod tests {
             ],
             [true, false, false]
         );
+        // The agent changes a file for the first time: a copy of it is kept (7 + 20). Then the next snapshot has it too.
+        let more = Note {
+            kind: Kind::OneMoreFile,
+            parent: 3,
+            message: 20,
+            ..Note::default()
+        };
+        assert!(restored_behind(27, &[more, more, edit]));
+        assert!(restored_behind(27, &[snapshot(3, 27), edit]));
+        assert!(!restored_behind(7, &[more, edit]));
     }
 
     #[test]

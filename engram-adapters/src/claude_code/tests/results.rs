@@ -63,11 +63,24 @@ fn deletion_removes_the_line_end_after_it() {
     );
 }
 
+/// As 2.1.332 writes an edit that a person changed: the result has the person's text, and its patch agrees.
 #[test]
-fn edit_changed_by_a_person_has_no_after_hash() {
-    let edits = edit("b", "B", "a\nb\n", json!({"userModified": true}));
+fn edit_changed_by_a_person_is_the_one_of_the_result() {
+    let shown = |after: &str| json!([{"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": [" a", "-b", format!("+{after}")]}]);
+    let changed = |patch| json!({"userModified": true, "structuredPatch": patch});
+    let edits = edit("b", "person", "a\nb\n", changed(shown("person")));
     assert_eq!(edits.len(), 1);
-    assert!(edits[0].get("file_before_hash").is_some());
+    assert_eq!(
+        edits[0]["file_after_hash"],
+        engram_core::hash::Hash::of_text("a\nperson\n").to_string()
+    );
+    assert_eq!(
+        edits[0]["after_hash"],
+        engram_core::hash::Hash::of_text("person").to_string()
+    );
+    // A patch of two lines, and a text of one: what was written is not known.
+    let other = json!([{"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 3, "lines": [" a", "-b", "+x", "+y"]}]);
+    let edits = edit("b", "person", "a\nb\n", changed(other));
     assert!(edits[0].get("file_after_hash").is_none() && edits[0].get("after_hash").is_none());
 }
 

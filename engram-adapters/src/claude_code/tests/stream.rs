@@ -211,7 +211,7 @@ fn state_of_tasks_and_of_the_program_is_left_out() {
         json!({"task_id": "t", "tool_use_id": "c", "description": "d", "task_type": "local_agent"});
     let lines = [
         json!({"type": "control_response", "response": {"subtype": "success", "request_id": "r", "response": {"commands": []}}}),
-        json!({"type": "control_request", "request_id": "r", "request": {"subtype": "hook_callback"}}),
+        json!({"type": "control_request", "request_id": "r", "request": {"subtype": "hook_callback", "callback_id": "h", "input": {"a": 1}}}),
         init(),
         state("system", "status", &json!({"status": "compacting"})),
         state(
@@ -231,7 +231,8 @@ fn state_of_tasks_and_of_the_program_is_left_out() {
             "thinking_tokens",
             &json!({"estimated_tokens": 1, "estimated_tokens_delta": 1}),
         ),
-        json!({"type": "control_request", "request_id": "r2", "request": {"subtype": "can_use_tool", "tool_name": "Bash", "tool_use_id": "c"}}),
+        json!({"type": "control_request", "request_id": "r2", "request": {"subtype": "can_use_tool", "tool_name": "Bash", "tool_use_id": "c",
+            "agent_id": "a1f28420031e7ec2c", "mcp_server": {"name": "desk", "source": "dynamic"}, "matched_ask_rule": {"source": "s", "tool_name": "t"}}}),
     ];
     let tape = convert(&lines);
     let ledger = &tape.last().unwrap()["ledger"];

@@ -17,7 +17,7 @@ use crate::codex::emit::ends::ScreenEnd;
 use crate::codex::emit::output_text::{
     ExitFacts, Framing, line_breaks_of_command, may_be_wrapped, strip_framing, wrapped_of,
 };
-use crate::codex::emit::outputs::is_told;
+use crate::codex::emit::outputs::{is_notice, is_told};
 use crate::codex::emit::patch_text::{contain_patch, patch_of_command, patch_of_input};
 use crate::codex::emit::tool_calls::{SHELL_TOOLS, object_or_list};
 use crate::codex::notes::{CallNote, Kind, Role};
@@ -272,7 +272,7 @@ pub fn call_output(
     let Some(output) = item.output() else {
         return Err(Fault::malformed(list, "an output", "nothing"));
     };
-    if is_told(&item) {
+    if is_told(&item) || is_notice(&item) {
         return Ok(Facts::default());
     }
     let id = key(item.call_id());

@@ -114,6 +114,9 @@ impl Checker {
         };
         if let Some(id) = id {
             note.id = hash64(id.raw());
+            note.made = raw_str(record.value.first_member("id"))
+                .rsplit_once('_')
+                .and_then(|(_, id)| uuid_millis(id));
             if note.fact == 0 {
                 note.fact = fact_of_members(payload, TIMES);
             }

@@ -18,7 +18,7 @@ use super::State;
 use super::edits::{Applied, emit_listed_changes};
 use super::nested_calls::{NestedTool, emit_nested_call};
 use super::output_text::{
-    ExitFacts, is_truncated_copy, printed_by, strip_framing, strip_line_count,
+    ExitFacts, is_truncated_copy, printed_by, status_of_mcp_error, strip_framing, strip_line_count,
 };
 use crate::codex::blocks::{is_empty_token, joined_texts, unquote};
 use crate::codex::format::rule;
@@ -203,6 +203,13 @@ impl<'r> ScreenEnd<'r> {
                 facts.stderr = token(self.fields.error().filter(|error| error.text().is_some()));
             }
             (CallType::Mcp, Some(answer)) => facts.add_mcp_answer(&McpResult::lenient(answer)),
+            (CallType::Mcp, None) => {
+                facts.add_mcp_error(
+                    self.fields
+                        .error()
+                        .and_then(|error| error.member("message")),
+                );
+            }
             _ => (facts.stdout, facts.stderr) = (token(self.streams().0), token(self.streams().1)),
         }
         facts
@@ -214,7 +221,6 @@ impl<'e> EndFacts<'e> {
     fn add_mcp_answer(&mut self, wrapped: &McpResult<'e>) {
         let answer = wrapped.ok().map_or(*wrapped, McpResult::lenient);
         self.stdout = joined_texts(answer.content(), "\\n");
-        self.stderr = wrapped.err().map(|error| Cow::Borrowed(error.raw()));
         let structured = answer
             .structured()
             .filter(|structured| structured.raw() != "null");
@@ -226,13 +232,19 @@ impl<'e> EndFacts<'e> {
                 .replace(Cow::Owned(structured))
                 .filter(|text| Some(text) != self.stdout.as_ref());
         }
-        let is_error = answer
-            .is_error()
-            .map(Value::is_true)
-            .or(wrapped.err().map(|_| true));
-        self.status = is_error
-            .map(|is_error| if is_error { Status::Error } else { Status::Ok })
-            .or(self.status);
+        let of_error = |is_error: bool| if is_error { Status::Error } else { Status::Ok };
+        let is_error = answer.is_error().map(Value::is_true);
+        self.status = is_error.map(of_error).or(self.status);
+        self.add_mcp_error(wrapped.err());
+    }
+
+    /// Adds the error that a call has in the place of an answer.
+    fn add_mcp_error(&mut self, error: Field<'e>) {
+        let Some(error) = error.filter(|error| error.text().is_some()) else {
+            return;
+        };
+        self.status = Some(status_of_mcp_error(error.raw_str()));
+        self.stderr = Some(Cow::Borrowed(error.raw()));
     }
 
     /// The text that it has: what the command printed, or why it did not run.

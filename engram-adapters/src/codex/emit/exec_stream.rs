@@ -10,6 +10,7 @@ use engram_core::tool_kind::ToolKind;
 use crate::shared::value::{Value, integer, raw_str, text};
 
 use super::State;
+use super::output_text::status_of_mcp_error;
 use super::patch_text::operation;
 use crate::codex::blocks::joined_texts;
 use crate::codex::format::rule;
@@ -105,7 +106,13 @@ pub fn call_completed(state: &mut State, record: &Record<'_>, out: &mut Emitter<
         emit_call(item, out);
     }
     let tool = tool_of(item);
-    let status = status_of(item);
+    let error = item
+        .first_member("error")
+        .and_then(|error| error.first_member("message"));
+    let status = match (text(error), item.first_member("server")) {
+        (Some(_), Some(_)) => Some(status_of_mcp_error(raw_str(error))),
+        _ => status_of(item),
+    };
     let answer = item.first_member("result");
     let texts = answer.and_then(|answer| joined_texts(answer.first_member("content"), "\\n"));
     let structured = answer.and_then(|answer| answer.first_member("structured_content"));
@@ -119,10 +126,7 @@ pub fn call_completed(state: &mut State, record: &Record<'_>, out: &mut Emitter<
         status,
         exit: integer(item.first_member("exit_code")),
         stdout: printed,
-        stderr: text(
-            item.first_member("error")
-                .and_then(|error| error.first_member("message")),
-        ),
+        stderr: text(error),
         ..ToolResult::default()
     };
     out.emit(result, Pointer::At(ITEM));

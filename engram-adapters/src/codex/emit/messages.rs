@@ -17,7 +17,7 @@ use crate::codex::plan::prompts::PartFate;
 use crate::codex::readers::{Delivered, Message, Part, Reasoning};
 use crate::codex::record::Record;
 use crate::codex::schema::elements;
-use crate::codex::wrappers::{BEFORE_WORDS, may_have_context};
+use crate::codex::wrappers::{AROUND_COMMAND, BEFORE_WORDS, may_be_command, may_have_context};
 use crate::shared::wrappers::{Part as Wrapped, split};
 
 /// What a record says of an answer besides its text.
@@ -234,7 +234,9 @@ fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
                     Vec::new()
                 };
                 let at = Pointer::Field(list, index, "/text");
-                emit_input(prompt, author(fate(index), sender), attachments, at, out);
+                if is_users || !emit_command(prompt, sender, at, out) {
+                    emit_input(prompt, author(fate(index), sender), attachments, at, out);
+                }
             }
             None if is_media(&part) => {}
             None => out.unrecognized_block(
@@ -274,16 +276,7 @@ pub fn emit_input<'a>(
         for part in split(decoded, BEFORE_WORDS) {
             match part {
                 Wrapped::Words(text) => words = Some(Text::Plain(text)),
-                Wrapped::Wrapped { name, text } => {
-                    let context = ImplicitInput {
-                        name: Text::Plain(name),
-                        file: None,
-                        hash: None,
-                        bytes: None,
-                        text: Some(Text::Plain(text)),
-                    };
-                    out.emit(Meta::Context(context), at);
-                }
+                Wrapped::Wrapped { name, text } => emit_wrapper(name, text, at, out),
             }
         }
     }
@@ -296,6 +289,43 @@ pub fn emit_input<'a>(
         };
         out.emit(message, at);
     }
+}
+
+/// Emits a command that a person ran, and what the harness put around it. False for any other text.
+fn emit_command(text: Value<'_>, by: Author, at: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
+    let decoded = Some(text)
+        .filter(|text| may_be_command(unquote(text.raw())))
+        .and_then(|text| text.text()?.decode().ok());
+    let parts = decoded.as_deref().map(|text| split(text, AROUND_COMMAND));
+    let Some(parts) = parts.filter(|parts| parts.len() > 1) else {
+        return false;
+    };
+    for part in parts {
+        match part {
+            Wrapped::Wrapped { name, text } => emit_wrapper(name, text, at, out),
+            Wrapped::Words(command) => {
+                let typed = MsgIn {
+                    role: Role::User,
+                    by,
+                    text: Some(Text::Plain(command)),
+                    attachments: Vec::new(),
+                };
+                out.emit(typed, at);
+            }
+        }
+    }
+    true
+}
+
+fn emit_wrapper(name: &str, text: &str, at: Pointer<'_>, out: &mut Emitter<'_>) {
+    let context = ImplicitInput {
+        name: Text::Plain(name),
+        file: None,
+        hash: None,
+        bytes: None,
+        text: Some(Text::Plain(text)),
+    };
+    out.emit(Meta::Context(context), at);
 }
 
 /// Who wrote a part in the user's place.

@@ -292,6 +292,22 @@ const STATUS_PREFIXES: &[(&str, Status)] = &[
     ("execution error: ", Status::Error),
 ];
 
+/// Beginnings of the errors of calls that the harness did not send to their MCP server, and what became of the call. What a server says is
+/// behind other words (`tool call error: `).
+const UNSENT: &[(&str, Status)] = &[
+    ("user rejected MCP tool call", Status::Denied),
+    ("MCP tool call requires approval, but ", Status::Denied),
+    ("MCP tool call blocked by ", Status::Denied),
+    ("user cancelled MCP tool call", Status::Cancelled),
+    ("MCP tool call cancelled", Status::Cancelled),
+];
+
+/// The status of a call of an MCP server that has an error in the place of an answer.
+pub fn status_of_mcp_error(error: &str) -> Status {
+    let row = UNSENT.iter().find(|(words, _)| error.starts_with(words));
+    row.map_or(Status::Error, |(_, status)| *status)
+}
+
 /// Beginnings of outputs (escaped) that tools of the harness write, and what they state.
 const TOOL_OUTPUTS: &[(&str, &str, Status)] = &[
     ("update_plan", "Plan updated", Status::Ok),

@@ -22,6 +22,9 @@ use crate::codex::plan::calls::CallFate;
 use crate::codex::readers::{Call, Output, Part};
 use crate::codex::record::Record;
 
+/// The tool that runs a script of code mode.
+const SCRIPT: &str = "exec";
+
 /// `function_call_output` and `custom_tool_call_output`.
 pub fn call_output(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let item = Output::lenient(record.value);
@@ -35,6 +38,15 @@ pub fn call_output(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
             },
             at,
         );
+        return Outcome::Mapped;
+    }
+    if is_notice(&item) {
+        let call = text(item.call_id()).and_then(|id| out.seq_of_call(id));
+        let notice = Meta::System {
+            name: Text::Plain("notify"),
+            text: text(item.output()),
+        };
+        out.emit_child(call, notice, at);
         return Outcome::Mapped;
     }
     let (note, fate) = state.call();
@@ -216,4 +228,12 @@ impl State {
 /// True for a text that the harness gives to the model in the place of an output.
 pub fn is_told(item: &Output<'_>) -> bool {
     text(item.call_id()).is_none() && text(item.name()).is_some() && text(item.output()).is_some()
+}
+
+/// True for a text that a script of code mode gives to the model while it runs (`notify`, 0.171.0). The result of the script is another output,
+/// which has no name.
+pub fn is_notice(item: &Output<'_>) -> bool {
+    raw_str(item.name()) == SCRIPT
+        && text(item.call_id()).is_some()
+        && text(item.output()).is_some()
 }

@@ -107,9 +107,14 @@ fn begins_with_a_copy(header: &Header, behind: &[Note]) -> bool {
     }
 }
 
-/// True if a record belongs to the copy that is being read. It ends at the ordinal that a sub-agent's header names, else at a turn younger
-/// than the thread; where the thread's id has no time (0.36), at a pause.
+/// True if a record belongs to the copy that is being read. It ends at an item that is younger than the thread, or at the ordinal that a
+/// sub-agent's header names; without one at a turn younger than the thread; where the thread's id has no time (0.36), at a pause. Between the
+/// copy and that ordinal is what the harness tells a new agent (0.171.0).
 fn is_of_copy(own: Own, note: &Note, pause: i64) -> bool {
+    let is_younger = |made: u64| own.started.is_some_and(|started| made >= started);
+    if own.own_from.is_some() && note.made.is_some_and(is_younger) {
+        return false;
+    }
     match (own.own_from, note.ordinal) {
         (Some(own_from), Some(ordinal)) => ordinal < own_from,
         _ => match (own.started, note.turn) {
@@ -136,6 +141,7 @@ mod tests {
             count: 0,
             ordinal: None,
             turn,
+            made: None,
             id: 0,
             fact: 0,
             thread: 0,
@@ -215,6 +221,18 @@ mod tests {
         assert_eq!(
             copied(&[own, parent], &[HEADER, second, at(6), at(7)]),
             [false, true, true, false]
+        );
+        // What the harness tells the new agent has ids of its own, before the ordinal.
+        let made = |made, ordinal| Note {
+            made: Some(made),
+            ..at(ordinal)
+        };
+        assert_eq!(
+            copied(
+                &[own, parent],
+                &[HEADER, second, made(99, 3), made(100, 4), at(5), at(7)]
+            ),
+            [false, true, true, false, false, false]
         );
         let younger = Header {
             id: 3,

@@ -184,10 +184,9 @@ fn emit_replacements(
         everywhere: is_true(result.replace_all()),
     };
     let replacements = Replacement::list_or(result.edits(), single);
-    // If a person changed the proposal, no field has the text that was written.
-    let rewrite = (!is_true(result.user_modified()))
-        .then(|| Rewrite::with_scratch(&before, last.take_scratch()));
-    let applied = rewrite.and_then(|rewrite| apply(rewrite, &replacements, patch));
+    // If a person or a hook changed the proposal, the result has the text that they put in its place.
+    let rewrite = Rewrite::with_scratch(&before, last.take_scratch());
+    let applied = apply(rewrite, &replacements, patch);
     let Some(rewrite) =
         applied.and_then(|mut rewrite| settle(&mut rewrite, patch).then_some(rewrite))
     else {
@@ -229,7 +228,7 @@ fn emit_without_file(edit: &EditTarget<'_>, result: &Structured<'_>, out: &mut E
         decoded(text(result.new_string())),
     );
     match texts {
-        (Some(old), Some(new)) if !is_true(result.user_modified()) => located::emit(
+        (Some(old), Some(new)) => located::emit(
             edit,
             (&old, &new),
             is_true(result.replace_all()),

@@ -93,6 +93,12 @@ impl LastStated {
         self.agent_id = agent.map(str::to_owned);
     }
 
+    /// Stores the directory and the branch. Returns whether one of them changed.
+    pub fn set_place(&mut self, cwd: Field<'_>, branch: Field<'_>) -> bool {
+        let has_cwd_changed = set(&mut self.facts[Fact::Cwd as usize], cwd);
+        set(&mut self.facts[Fact::Branch as usize], branch) || has_cwd_changed
+    }
+
     /// Stores the session's title. Returns whether it changed.
     pub fn set_title(&mut self, title: Field<'_>) -> bool {
         set(&mut self.title, title)
