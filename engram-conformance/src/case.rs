@@ -28,6 +28,8 @@ pub struct Case<'a> {
     pub(crate) gaps_by_schema: BTreeMap<String, BTreeSet<&'static str>>,
     /// The scenarios that the recording shows.
     pub scenarios: BTreeSet<&'static str>,
+    /// The calls that changed a file and behind which a hook ran, as one of the recording's forms says.
+    pub(crate) hooked_calls: BTreeSet<String>,
     /// What really happened.
     pub truth: Truth,
     /// Calls that the log has and the tapes lack. Filled only where the ground truth has no call ids.
@@ -55,6 +57,7 @@ impl<'a> Case<'a> {
                 .for_each(|real| real.formatted = real.after.take());
         }
         let (gaps, gaps_by_schema, scenarios) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
+        let hooked_calls = BTreeSet::new();
         Case {
             recording,
             sessions,
@@ -63,6 +66,7 @@ impl<'a> Case<'a> {
             gaps,
             gaps_by_schema,
             scenarios,
+            hooked_calls,
             truth,
             missing_calls,
             truth_error,

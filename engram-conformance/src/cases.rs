@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::case::Case;
+use crate::checks::behind_hook::hooked_calls;
 use crate::converted_session::ConvertedSession;
 use crate::gaps::{self, GapRow};
 use crate::recording::Recording;
@@ -30,14 +31,19 @@ pub fn open<'a>(subject: &Subject<'_>, recording: &'a Recording) -> Vec<Case<'a>
         .flat_map(|sessions| convert(subject, recording, sessions))
         .collect();
     cases[0].open_error = open_error;
-    // A recording shows a scenario if one of its forms does.
+    // A recording shows a scenario if one of its forms does, and a hook ran if one of them says so.
     let scenarios: BTreeSet<&'static str> = cases
         .iter()
         .flat_map(|case| case.scenarios.iter().copied())
         .collect();
-    cases
-        .iter_mut()
-        .for_each(|case| case.scenarios.clone_from(&scenarios));
+    let hooked_calls: BTreeSet<String> = cases
+        .iter()
+        .flat_map(|case| case.hooked_calls.iter().cloned())
+        .collect();
+    for case in &mut cases {
+        case.scenarios.clone_from(&scenarios);
+        case.hooked_calls.clone_from(&hooked_calls);
+    }
     cases
 }
 
@@ -57,6 +63,7 @@ fn convert<'a>(
         let mut case = Case::new(recording, sessions, std::mem::take(&mut failures));
         find_gaps(&mut case, subject.capabilities.gaps);
         case.scenarios = scenario::shown_by(&case);
+        case.hooked_calls = hooked_calls(&case);
         case
     });
     cases.collect()

@@ -21,6 +21,10 @@ class Table:
         lines = [f"record {word(name)} feeds meta omit declared"]
         self.records.append("\n".join(lines + self.object(forms, 1)))
 
+    def named(self, name):
+        """A record type of which only the name is known: any member."""
+        self.records.append(f"record {word(name)} feeds meta omit declared\n  * any free")
+
     def document(self, forms):
         """The outer part of an artifact that is one document."""
         self.records.append("\n".join(["document object feeds meta omit declared"] + self.object(forms, 1)))

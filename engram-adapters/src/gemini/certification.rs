@@ -50,8 +50,15 @@ const GAP_ROWS: &[GapRow] = &[
     .without_lines(is_unconfirmed)
     .without_hash(is_unconfirmed),
     GapRow::new("call.no_response", Kind::ToolCall, |case| {
-        has_saved(case, |event| {
-            event.text("k") == Some("tool.call") && !event.has("message_id")
+        case.sessions.iter().any(|session| {
+            let calls = || {
+                session
+                    .events
+                    .iter()
+                    .filter(|event| event.is(Kind::ToolCall))
+            };
+            let names_response = |call: &Event| call.has("message_id");
+            calls().any(names_response) && !calls().all(names_response)
         })
     }),
     GapRow::new("result.no_duration", Kind::ToolResult, |case| {

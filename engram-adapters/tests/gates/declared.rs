@@ -388,6 +388,34 @@ fn every_declared_member_is_known() {
     report::assert_none("declared members", &wrong);
 }
 
+/// A type of which the harness declares the name alone allows any member, so no row by hand may name it: then new members are noticed.
+#[test]
+fn a_type_that_rows_name_is_not_declared_by_its_name_alone() {
+    let mut wrong = Vec::new();
+    for (descriptor, table, declared) in tables() {
+        let id = descriptor.adapter_id;
+        let path = format!(
+            "engram-adapters/src/{}/members/declared.members",
+            id.replace('-', "_")
+        );
+        let text = std::fs::read_to_string(root().join(path)).expect("a table");
+        for record in declared.records() {
+            let name = &record.name;
+            let is_open = ["", "\""].iter().any(|quote| {
+                let row =
+                    format!("record {quote}{name}{quote} feeds meta omit declared\n  * any free\n");
+                text.contains(&row)
+            });
+            let is_by_hand = !std::ptr::eq(
+                table.of_record(name).expect("the types have it").0,
+                declared,
+            );
+            wrong.extend((is_open && is_by_hand).then(|| format!("{id}: {name}")));
+        }
+    }
+    report::assert_none("types that are declared by name", &wrong);
+}
+
 /// A log of each harness whose records are lines: its first line goes before a record that only the types declare.
 const LOGS: [&str; 2] = ["codex/0.171.0/", "gemini/0.61.0/"];
 

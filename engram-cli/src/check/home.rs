@@ -81,6 +81,9 @@ impl EventSink for Home {
 }
 
 /// The fact of an event and its key. Ids are not unique: some providers give all responses one. So the time of the record counts, too.
+///
+/// A store may use the hash of a prompt as its id, and the minute as its time: two sessions with the same words in one minute have both in
+/// common. So a prompt whose time is a whole minute is no fact.
 fn fact(record: &EventRef<'_>) -> Option<(Fact, u64)> {
     if record.replay || record.t_basis.is_some() {
         return None;
@@ -91,7 +94,7 @@ fn fact(record: &EventRef<'_>) -> Option<(Fact, u64)> {
             (Fact::Response, usage.message_id?, of)
         }
         Event::ToolCall(call) => (Fact::Call, call.call_id?, 0),
-        Event::MsgIn(message) if message.by == Author::Person => (
+        Event::MsgIn(message) if message.by == Author::Person && !is_whole_minute(record.t) => (
             Fact::Prompt,
             record.origin.id?,
             hash64(message.text.map(owned)),
@@ -100,6 +103,11 @@ fn fact(record: &EventRef<'_>) -> Option<(Fact, u64)> {
     };
     let key = (fact as u8, record.source.harness, owned(id), record.t, more);
     Some((fact, hash64(key)))
+}
+
+/// True for a time that may be of a clock without seconds.
+fn is_whole_minute(time: &str) -> bool {
+    time.trim_end_matches(['0', '.', 'Z']).ends_with(':')
 }
 
 fn owned(text: Text<'_>) -> String {
@@ -137,6 +145,16 @@ mod tests {
         });
         assert_eq!(found[0], 0);
         found[1]
+    }
+
+    #[test]
+    fn the_same_words_in_one_minute_are_no_copy() {
+        assert!(
+            ["2026-01-02T03:04:00Z", "2026-01-02T03:04:00.000Z"].map(is_whole_minute) == [true; 2]
+        );
+        assert!(
+            ["2026-01-02T03:04:10Z", "2026-01-02T03:04:00.010Z"].map(is_whole_minute) == [false; 2]
+        );
     }
 
     #[test]

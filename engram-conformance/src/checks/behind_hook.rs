@@ -1,5 +1,7 @@
 //! Edits of files that a hook changed behind the call, where the ground truth has only what was left in the end.
 
+use std::collections::BTreeSet;
+
 use engram_core::event::Kind;
 use memchr::memmem;
 
@@ -14,7 +16,7 @@ use crate::tape::Event;
 pub const GAP: &str = "edit.hook";
 
 /// True if an edit is right for the text that its call wrote, and not for the text that was left: a hook that a record of the call names has
-/// changed the file, and the session claims the gap.
+/// changed the file, and the session claims the gap. Not each form of a session has such records.
 pub fn is_of_call_behind_hook(
     (subject, case): (&Subject<'_>, &Case<'_>),
     (session, edit): (&ConvertedSession, &Event),
@@ -29,19 +31,24 @@ pub fn is_of_call_behind_hook(
             let call = case.call(id);
             let written = call.map(|call| texts_written(call, real.before.as_deref()));
             let mut written = written.into_iter().flatten();
-            written.any(|text| text != left && is_right_for(&text)) && names_hook(case, id)
+            written.any(|text| text != left && is_right_for(&text))
+                && case.hooked_calls.contains(id)
         })
 }
 
-/// True if a record of the call, in any session of the recording, names a hook.
-fn names_hook(case: &Case<'_>, id: &str) -> bool {
+/// The calls that changed a file, and that a record with the name of a hook names.
+pub fn hooked_calls(case: &Case<'_>) -> BTreeSet<String> {
     let has_name = |record: &[u8]| {
         ["hook", "Hook"]
             .iter()
             .any(|name| memmem::find(record, name.as_bytes()).is_some())
     };
-    let mut sessions = case.sessions.iter();
-    sessions.any(|session| session.records_with(id).any(has_name))
+    let is_hooked = |id: &&String| {
+        let mut sessions = case.sessions.iter();
+        sessions.any(|session| session.records_with(id).any(has_name))
+    };
+    let calls = case.truth.edits.iter().flat_map(|real| &real.call_ids);
+    calls.filter(is_hooked).cloned().collect()
 }
 
 /// The texts that a call may have written: a text of its arguments, or the file before with one text of the arguments in place of another.

@@ -4,7 +4,7 @@ pub mod apart;
 pub mod arguments;
 mod attribution;
 pub mod authors;
-mod behind_hook;
+pub mod behind_hook;
 mod call_edits;
 pub mod claims;
 pub mod clock;

@@ -127,7 +127,7 @@ fn is_prompt(text: &str, prompt: &str) -> bool {
     let is_quoted = [prompt, &prompt.replace('"', "\\\"")]
         .into_iter()
         .filter_map(behind_quotes)
-        .any(|rest| rest.is_empty() || rest.starts_with('\n'));
+        .any(|rest| rest.is_empty() || rest.starts_with('\n') && !rest.starts_with("\n\n"));
     // `/background` and `/fork` send what follows.
     let is_sent_on = name.starts_with('/') && !args.is_empty() && text.trim() == args.trim();
     text.trim() == prompt

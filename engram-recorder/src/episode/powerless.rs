@@ -16,6 +16,7 @@ use crate::error::RecorderError;
 use crate::sandbox::write;
 use crate::server::message::{Request, text_at};
 use crate::server::{Server, Stage};
+use crate::stop::Stop;
 use crate::tools::{Call, Form, Offered, OpTable, Place};
 use crate::truth::Truth;
 
@@ -80,7 +81,7 @@ struct Queue {
 ///
 /// # Errors
 /// If the agent cannot be run.
-pub fn run(plan: &Plan) -> Result<Found, RecorderError> {
+pub fn run(plan: &Plan, stop: &Stop) -> Result<Found, RecorderError> {
     let profile = plan.profile()?;
     let (project, home) = (&plan.places.project, &plan.places.home);
     write(&project.join(SECRET), SECRET_TEXT.as_bytes())?;
@@ -135,9 +136,12 @@ pub fn run(plan: &Plan) -> Result<Found, RecorderError> {
             stdin: call.stdin,
             listens: call.listens,
         };
-        turn::run(command, &stage, &agent.bounds(deadline, 0), &mut |_| {
-            Ok(Ok(Reply::default()))
-        })?;
+        turn::run(
+            command,
+            &stage,
+            &agent.bounds(deadline, 0, stop),
+            &mut |_| Ok(Ok(Reply::default())),
+        )?;
         stage.leave();
         at += 1;
         let now = queue
@@ -145,7 +149,7 @@ pub fn run(plan: &Plan) -> Result<Found, RecorderError> {
             .unwrap_or_else(PoisonError::into_inner)
             .calls
             .len();
-        if now == 0 || now >= left || at >= MAX_RUNS {
+        if now == 0 || now >= left || at >= MAX_RUNS || stop.is_asked() {
             break;
         }
         left = now;

@@ -4,7 +4,7 @@ use engram_core::error::ErrorCode;
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
-use super::{assistant_line, line, result_line, tape};
+use super::{assistant_line, line, result_line, tape, unaccounted_values};
 
 const VERSION: &str = "2.1.329";
 
@@ -256,4 +256,22 @@ fn arguments_are_compared_if_a_result_needs_what_they_lack() {
         result_line(VERSION, 2, "t1", "done", Some(edited)),
     ];
     assert!(tape(&complete, Policy::Strict).is_ok());
+}
+
+#[test]
+fn types_that_only_the_program_lists_are_notices() {
+    let said = json!({"attachment": {"type": "mcp_resource", "uri": "doc://one"}});
+    let lines = [
+        call("Read", &json!({"file_path": "a"})),
+        line(VERSION, 2, "derived-from", json!({"from": "another"})),
+        line(VERSION, 3, "attachment", said),
+    ];
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    let notices: Vec<&Value> = tape
+        .iter()
+        .filter(|event| event["label"] == "system")
+        .map(|event| &event["name"])
+        .collect();
+    assert_eq!(notices, ["derived-from", "mcp_resource"]);
+    assert_eq!(unaccounted_values(&lines), [""; 0]);
 }
