@@ -108,7 +108,7 @@ pub struct CallInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// What the tool does: `edit`, `write`, ...; `execute` for a command, of which the index knows what it wrote by its text.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "tool_kind", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The id of the call.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -44,7 +44,7 @@ const CALL: Is = Is::Object(&[
     member("t", Known, Is::Time, "when it was made"),
     member("tool", Known, Is::Text, "the tool, as the harness names it"),
     member(
-        "kind",
+        "tool_kind",
         Known,
         Is::Text,
         "what the tool does: `edit`, `execute`, ...",
