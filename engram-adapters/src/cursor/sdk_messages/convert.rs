@@ -199,8 +199,9 @@ impl SdkMessages {
                 rule: rule::PROMPT_SENT_AGAIN,
             });
         }
+        let outcome = emit_prompt(record, out)?;
         self.unanswered = Some(prompt).filter(|_| record.message.run_id().is_some());
-        emit_prompt(record, out)
+        Ok(outcome)
     }
 
     /// The state of the run. Its text, and the end of a run that failed or was stopped, are events.
