@@ -1,7 +1,7 @@
 //! Where all registered harnesses keep their sessions on a system.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use crate::home_directory::{Base, HomeDirectory, Surroundings, System};
 use crate::registry::Registry;
@@ -37,6 +37,21 @@ pub fn homes(registry: &Registry, surroundings: &Surroundings<'_>) -> Vec<Home> 
         })
     });
     rows.filter(|home| seen.insert(home.path.clone())).collect()
+}
+
+/// Programs whose sessions no adapter reads, with the directory below the home directory where recordings of them have their sessions.
+const UNREAD: [(&str, &str); 5] = [
+    ("Pi", ".pi/agent/sessions"),
+    ("Copilot CLI", ".copilot/session-state"),
+    ("Qwen Code", ".qwen/projects"),
+    ("Kilo Code", ".local/share/kilo"),
+    ("OpenClaw", ".openclaw/agents"),
+];
+
+/// The programs that have sessions below this home directory, and that are not read.
+pub fn unread_programs(home: &Path) -> Vec<(&'static str, PathBuf)> {
+    let there = UNREAD.iter().map(|(name, below)| (*name, home.join(below)));
+    there.filter(|(_, path)| path.is_dir()).collect()
 }
 
 #[cfg(all(

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 use clap_complete::Shell;
+use jiff::tz::TimeZone;
 
 use crate::conversion::Conversion;
 use crate::fail_on::FailOn;
 use crate::filter::Filter;
+use crate::keys::Keys;
+use crate::money::PriceTable;
 use crate::report::ErrorFormat;
 use crate::stats::By;
 use crate::table::Output;
@@ -60,9 +63,9 @@ pub struct CommandLine {
 pub enum Command {
     /// Convert session logs to tapes
     ///
-    /// Without a path, the homes of all harnesses are searched, and in a terminal the tapes go to your data directory. One session without
-    /// --out is written to standard output. Several sessions need --out, and so does a directory, which is searched for sessions and stores
-    /// of all harnesses. Tapes are named `DIR/<harness>/<session id>[.<agent>].tape.jsonl[.zst]`. A second run reads only what has changed.
+    /// Without a path, the homes of all harnesses are searched, and the tapes go to your data directory. One session without --out, or with
+    /// `--out -`, is written to standard output. Several sessions need --out, and so does a directory, which is searched for sessions and
+    /// stores of all harnesses. Tapes are named `DIR/<harness>/<session id>[.<agent>].tape.jsonl[.zst]`. A second run reads only what has changed.
     /// A session that grew replaces its tape; nothing else is ever overwritten.
     Ingest(Ingest),
     /// List sessions, and whether their tapes are up to date
@@ -92,7 +95,8 @@ pub enum Command {
     Show(crate::show::Show),
     /// Keep an index of tapes, which `explain`, `blame`, `grep` and `query` ask
     ///
-    /// The index is made from tapes, and can be deleted and made again at any time. It has no text of the tapes.
+    /// The index is made from tapes, and can be deleted and made again at any time. Of the texts of tapes it has only the titles of
+    /// sessions.
     Index(crate::index::args::IndexArgs),
     /// Tell which session, prompt and call put these lines here, and why
     ///
@@ -189,7 +193,8 @@ pub struct Ingest {
     /// harnesses]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Directory for the tapes [default without PATH: $ENGRAM_TAPES, else engram/tapes in your data directory]
+    /// Directory for the tapes; `-` is standard output, for one session [default without PATH: $ENGRAM_TAPES, else engram/tapes in your
+    /// data directory]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Write this in place of tapes, as `engram export` does
@@ -257,7 +262,11 @@ pub struct List {
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
     #[command(flatten)]
+    pub prices: PriceTable,
+    #[command(flatten)]
     pub output: Output,
+    #[command(flatten)]
+    pub keys: Keys,
     #[command(flatten)]
     pub filter: Filter,
 }
@@ -279,7 +288,11 @@ pub struct Files {
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
     #[command(flatten)]
+    pub prices: PriceTable,
+    #[command(flatten)]
     pub output: Output,
+    #[command(flatten)]
+    pub keys: Keys,
     #[command(flatten)]
     pub filter: Filter,
 }
@@ -347,14 +360,21 @@ pub struct Stats {
     /// harnesses]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// One row for each value, with what it cost where the log has that
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub by: Option<By>,
+    /// One row for each value, or for each combination of several: `--by day,model`
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    pub by: Vec<By>,
+    /// The time zone of days and weeks: `Europe/Berlin`, `+02:00`, or `local` [default: UTC]
+    #[arg(long, value_name = "ZONE", value_parser = crate::when::zone)]
+    pub tz: Option<TimeZone>,
+    #[command(flatten)]
+    pub prices: PriceTable,
     /// The directory of tapes [default: $ENGRAM_TAPES, else engram/tapes in your data directory]
     #[arg(long, value_name = "DIR")]
     pub tapes: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
+    #[command(flatten)]
+    pub keys: Keys,
     #[command(flatten)]
     pub filter: Filter,
     #[command(flatten)]
@@ -406,9 +426,12 @@ pub struct Completions {
 /// Arguments of `engram schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
+    /// Print that of the lines that commands print with `--json`
+    #[arg(long)]
+    pub answers: bool,
     /// Print that of a profile instead
     #[cfg(feature = "record")]
-    #[arg(long)]
+    #[arg(long, conflicts_with = "answers")]
     pub profile: bool,
 }
 

@@ -9,13 +9,15 @@ use engram_profiles::episode::Ids;
 use engram_profiles::nonce::Nonce;
 use engram_profiles::profile::{HarnessName, Tier};
 use engram_profiles::{Profile, ProfileError, hash, registry, wrap::wrap};
-use engram_recorder::episode::{self as driver, Job, Review, Script, Times};
+use engram_recorder::episode::{self as driver, Job, Proof, Review, Script, Times};
 use engram_recorder::error::{Fault, RecorderError};
+use engram_recorder::stop::Stop;
 
 use crate::exit::Exit;
+use crate::profile::Patience;
 use crate::report::{Reporter, printable};
 use crate::verdict::{exit_of, line_of};
-use crate::{profile, record};
+use crate::{interrupt, profile, record};
 
 /// The most bytes of a transcript or a prompt.
 const MAX_INPUT: u64 = 256 << 20;
@@ -37,7 +39,8 @@ pub enum Action {
     /// Run a black-box agent against a scripted model on loopback, and keep its log, ledger, tape and receipts
     ///
     /// The agent has no tools of its own and asks for them in frames. The driver decides, lists, reads and writes in a sandbox, and answers.
-    /// The exit code is 0 with a receipt; without one it is 7 or 8, and the ledger has the reason.
+    /// Without a failure it then proves that the driver was the only one who could act: the agent's own tools do nothing (P4), and the driver
+    /// sees misbehaviour (P7). The exit code is 0 with a receipt; without one it is 7 or 8, and the ledger has the reason.
     Run(Run),
     /// Check that an episode is whole: every hash, the chain of its ledger, its receipts, its tape
     Verify(Verify),
@@ -78,6 +81,8 @@ pub struct Run {
     /// The work that the episode is part of
     #[arg(long, value_name = "ID", default_value = "unknown", value_parser = id)]
     pub work: String,
+    #[command(flatten)]
+    pub patience: Patience,
     /// Leave out all times: a repeated episode then has the same ledger, log and tape
     #[arg(long)]
     pub no_times: bool,
@@ -208,6 +213,8 @@ fn episode(args: &Run, report: &Reporter) -> Result<(String, Exit), RecorderErro
     let script = Script::find(&args.scenario)?;
     let exe = program(&bytes, args.exe.as_deref())?;
     let isolation = record::isolation(args.open, report, &["episode", "inside"]);
+    let stop = Stop::default();
+    let agent = std::env::current_exe().map_err(|error| RecorderError::new(Fault::Io, error))?;
     let tier = match args.tier {
         TierName::Observe => Tier::Observe,
         TierName::Edit => Tier::Edit,
@@ -229,7 +236,12 @@ fn episode(args: &Run, report: &Reporter) -> Result<(String, Exit), RecorderErro
         limit_ms: None,
         out,
         isolation: &isolation,
+        proof: Proof::Own(&agent),
+        patience: args.patience.time(),
+        stop: &stop,
     };
+    let asked = stop.clone();
+    interrupt::stops_with(move || asked.ask());
     let done = job.run()?;
     let mut text: String = done.outcomes.iter().map(line_of).collect();
     let exit = match &done.reason {
@@ -239,7 +251,11 @@ fn episode(args: &Run, report: &Reporter) -> Result<(String, Exit), RecorderErro
         }
         Some(reason) => {
             text.push_str(&format!("blocked: {}\n", printable(reason)));
-            exit_of(reason)
+            if stop.is_asked() {
+                Exit::Interrupted
+            } else {
+                exit_of(reason)
+            }
         }
     };
     Ok((text, exit))

@@ -37,10 +37,29 @@ pub fn paths(named: &[PathBuf], registry: &Registry, report: &Reporter) -> Vec<P
             }
         }
     }
+    let unread = unread_programs();
+    if !unread.is_empty() {
+        let line = format!("not read    {}", unread.join(", "));
+        if there.is_empty() {
+            report.note(&line)
+        } else {
+            report.detail(&line)
+        }
+    }
     there
         .into_iter()
         .map(|home| home.path)
         .flat_map(|home| iter::once(home.clone()).chain(linked_directories(&home)))
+        .collect()
+}
+
+/// Programs of this machine that have sessions which engram does not read: `Pi (~/.pi/agent/sessions)`.
+pub fn unread_programs() -> Vec<String> {
+    let found = crate::places::home().map(|home| engram_adapters::homes::unread_programs(&home));
+    let found = found.unwrap_or_default();
+    found
+        .into_iter()
+        .map(|(name, path)| format!("{name} ({})", in_short(&path)))
         .collect()
 }
 

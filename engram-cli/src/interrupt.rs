@@ -29,6 +29,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 static WAS_ASKED: AtomicBool = AtomicBool::new(false);
 /// Temporary files and directories. One is created only while the list is locked, so that an interrupt misses none.
 static UNNAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// What the first signal does instead, if the command ends by itself then.
+static INSTEAD: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 /// What to do before the command ends.
 static AT_END: Mutex<Option<Box<dyn FnMut() + Send>>> = Mutex::new(None);
 
@@ -51,6 +53,10 @@ pub fn listen() {
     let hear = || {
         if WAS_ASKED.swap(true, Ordering::SeqCst) {
             leave();
+        }
+        let instead = soon(&INSTEAD).and_then(|mut instead| instead.take());
+        if let Some(call) = instead {
+            return call();
         }
         let (cleaner, clock) = (spawn(clean_up), spawn(|| thread::sleep(GRACE)));
         if cleaner.is_err() || clock.is_err() {
@@ -102,6 +108,11 @@ fn outlive_file_limit() {
     let was_heard = std::sync::Arc::new(AtomicBool::new(false));
     // Without a handler it is as by default.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, was_heard);
+}
+
+/// The first signal calls this, and the command ends by itself before long; a second one ends it at once.
+pub fn stops_with(call: impl FnOnce() + Send + 'static) {
+    *INSTEAD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(call));
 }
 
 /// Calls this once if the command is interrupted from now on, in place of what was to be called before. It must not wait for a lock: it asks

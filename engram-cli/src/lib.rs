@@ -16,13 +16,14 @@ use std::io::{self, Write, stdout};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use clap_complete::Shell;
 use engram_adapters::Registry;
 use engram_core::error::AdapterError;
 use engram_core::json_schema::json_schema;
 
 mod adapters;
+mod answer_schema;
 mod answers;
 mod args;
 mod audit;
@@ -38,17 +39,20 @@ mod export;
 mod fail_on;
 mod files;
 mod filter;
+mod help;
 mod homes;
 mod index;
 mod ingest;
 mod inputs;
 mod interrupt;
 mod kept;
+mod keys;
 mod list;
 mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod message;
+mod money;
 mod once;
 mod output;
 mod places;
@@ -56,6 +60,7 @@ mod pool;
 #[cfg(all(unix, feature = "record"))]
 mod profile;
 mod progress;
+mod project;
 mod reading;
 #[cfg(all(unix, feature = "record"))]
 mod record;
@@ -85,7 +90,10 @@ use report::{ErrorFormat, Reporter};
 ///
 /// It takes over the process: it hears interrupts, and writes to standard output and standard error.
 pub fn run(registry: Registry) -> ExitCode {
-    let exit = match CommandLine::try_parse() {
+    let line = help::command()
+        .try_get_matches()
+        .and_then(|matches| CommandLine::from_arg_matches(&matches));
+    let exit = match line {
         Ok(line) => dispatch(&line, &registry),
         Err(error) => refused(&error),
     };
@@ -104,7 +112,7 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         Command::Drift(args) => drift::run(args, registry, &report),
         Command::Stats(args) => stats::run(args, registry, &report),
         Command::Show(args) => show::run(args, registry, &report),
-        Command::Export(args) => export::run(args, &report),
+        Command::Export(args) => export::run(args, registry, &report),
         Command::Units(args) => units::run(args, registry, &report),
         Command::Check(args) => check::run(args, &report),
         Command::Conform(args) => conform::run(args, registry, &report),
@@ -125,6 +133,7 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         Command::Skill(args) => skill::run(args, &report),
         #[cfg(feature = "record")]
         Command::Schema(args) if args.profile => print(&engram_profiles::schema::json_schema()),
+        Command::Schema(args) if args.answers => print(&answer_schema::json_schema()),
         Command::Schema(_) => print(&json_schema()),
         #[cfg(all(unix, feature = "record"))]
         Command::Episode(args) => episode::run(args, &report),

@@ -7,14 +7,17 @@ use engram_adapters::Registry;
 use engram_adapters::sessions::{SessionOptions, lost_sessions};
 use engram_core::error::AdapterError;
 use engram_core::overview::{Overview, OverviewSink};
-use engram_core::redact::redacted;
+use engram_core::prices::Prices;
+use engram_core::stats::{Cost, Costs, TapeCost, session_key};
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::args;
 use crate::exit::{Exit, Tally};
 use crate::homes::in_short;
 use crate::inputs::is_no_session;
+use crate::money;
 use crate::pool::in_order;
 use crate::reading::{self, Item, Reading, Request, Sent, TapeState, TapesCount};
 use crate::report::Reporter;
@@ -34,6 +37,12 @@ struct Row {
     tape: TapeState,
     /// Sub-agents of the session that have logs or tapes of their own.
     sub_agents: u64,
+    /// What it cost; with its sub-agents if they have no rows of their own.
+    #[serde(skip)]
+    cost: Cost,
+    /// What its tapes say about costs.
+    #[serde(skip)]
+    costs: Vec<(u64, TapeCost)>,
     #[serde(flatten)]
     overview: Overview,
 }
@@ -46,6 +55,10 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     if let Some(fault) = args.filter.fault(registry) {
         return Ok(report.usage(&fault));
     }
+    let prices = match args.prices.load() {
+        Ok(prices) => prices,
+        Err(error) => return Ok(report.failure(&error)),
+    };
     let bar = report.bar().clone();
     let options = SessionOptions::default()
         .with_registry(registry.clone())
@@ -88,7 +101,7 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     }
     rows.extend(lost);
     let all = rows.len();
-    let (rows, agents) = settled(rows, args);
+    let (rows, agents) = settled(rows, args, &prices);
     print(&rows, args, &mut stdout().lock())?;
     if rows.is_empty() && all > 0 {
         report.note(&format!(
@@ -97,6 +110,8 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
         ));
     } else if stderr().is_terminal() {
         report.note(&footer(&rows, agents, limit(args)));
+        let costs = shown(&rows, args).iter().map(|row| &row.cost);
+        money::legend(costs, args.keys, report);
     }
     Ok(tally.exit())
 }
@@ -121,6 +136,8 @@ fn row(
         path: item.path().to_string_lossy().into_owned(),
         tape: item.state(),
         sub_agents: 0,
+        cost: Cost::default(),
+        costs: Vec::new(),
         overview,
     }))
 }
@@ -147,13 +164,18 @@ fn lost_rows(rows: &[Row], reading: &Reading, registry: &Registry) -> Vec<Row> {
             path: lost.path.to_string_lossy().into_owned(),
             tape: TapeState::Lost,
             sub_agents: 0,
+            cost: Cost::default(),
+            costs: Vec::new(),
             overview: lost.overview,
         })
         .collect()
 }
 
 /// The rows that are wanted, the newest first, with the numbers of their sub-agents; and how many sub-agents the filter wants in all.
-fn settled(mut rows: Vec<Row>, args: &args::List) -> (Vec<Row>, u64) {
+///
+/// A row has the calls, tokens and costs of the sub-agents of its session, unless they have rows of their own: the rows add up to the sums of
+/// `engram stats`.
+fn settled(mut rows: Vec<Row>, args: &args::List, prices: &Prices) -> (Vec<Row>, u64) {
     // A log that was moved is not gone.
     let there: HashSet<Identity> = rows
         .iter()
@@ -163,29 +185,68 @@ fn settled(mut rows: Vec<Row>, args: &args::List) -> (Vec<Row>, u64) {
     rows.retain(|row| row.tape != TapeState::LogGone || !there.contains(&row.identity()));
     let mut agents: HashMap<(String, String), u64> = HashMap::new();
     for row in rows.iter().filter(|row| row.is_sub_agent()) {
-        let parent = row
-            .overview
-            .parent_session_id
-            .clone()
-            .or_else(|| row.overview.session_id.clone());
-        *agents
-            .entry((row.overview.harness.clone(), parent.unwrap_or_default()))
-            .or_default() += 1;
+        *agents.entry(row.session()).or_default() += 1;
     }
     rows.retain(|row| args.filter.wants(&row.overview));
     let all_agents = rows.iter().filter(|row| row.is_sub_agent()).count() as u64;
-    rows.retain(|row| args.agents || !row.is_sub_agent());
-    for row in rows.iter_mut().filter(|row| !row.is_sub_agent()) {
-        let own = (
-            row.overview.harness.clone(),
-            row.overview.session_id.clone().unwrap_or_default(),
-        );
-        row.sub_agents = agents.get(&own).copied().unwrap_or(0);
+    let mut rows = if args.agents {
+        rows
+    } else {
+        with_their_agents(rows)
+    };
+    for row in rows.iter_mut() {
+        if row.costs.is_empty() {
+            row.costs = row
+                .overview
+                .cost
+                .clone()
+                .into_iter()
+                .map(|cost| (row.own_key(), cost))
+                .collect();
+        }
+        let mut costs = Costs::default();
+        row.costs
+            .drain(..)
+            .for_each(|(session, cost)| costs.begin(Some(session), cost));
+        row.cost = costs.cost(prices);
+        if !row.is_sub_agent() {
+            row.sub_agents = agents.get(&row.session()).copied().unwrap_or(0);
+        }
     }
     rows.sort_by(|one, other| {
         (&other.overview.end, &one.path).cmp(&(&one.overview.end, &other.path))
     });
     (rows, all_agents)
+}
+
+/// The rows without those of sub-agents, whose numbers are added to the first row of their session. One whose session has no row stays.
+fn with_their_agents(rows: Vec<Row>) -> Vec<Row> {
+    let (agents, mut rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(Row::is_sub_agent);
+    let mut of_session: HashMap<(String, String), usize> = HashMap::new();
+    for (index, row) in rows.iter_mut().enumerate() {
+        let cost = row.overview.cost.clone();
+        row.costs = cost.into_iter().map(|cost| (row.own_key(), cost)).collect();
+        of_session.entry(row.session()).or_insert(index);
+    }
+    for agent in agents {
+        let Some(row) = of_session
+            .get(&agent.session())
+            .map(|index| &mut rows[*index])
+        else {
+            continue;
+        };
+        row.costs.extend(
+            agent
+                .overview
+                .cost
+                .clone()
+                .map(|cost| (agent.own_key(), cost)),
+        );
+        row.overview.prompts += agent.overview.prompts;
+        row.overview.calls += agent.overview.calls;
+        row.overview.tokens.add(agent.overview.tokens);
+    }
+    rows
 }
 
 /// Harness, session and agent.
@@ -203,6 +264,24 @@ impl Row {
     fn is_sub_agent(&self) -> bool {
         self.overview.agent_id.is_some()
     }
+
+    /// The session that the row belongs to: for a sub-agent that which started it.
+    fn session(&self) -> (String, String) {
+        let parent = self.overview.parent_session_id.as_ref();
+        let id = parent
+            .filter(|_| self.is_sub_agent())
+            .or(self.overview.session_id.as_ref());
+        (
+            self.overview.harness.clone(),
+            id.cloned().unwrap_or_default(),
+        )
+    }
+
+    /// The session whose total has what this row costs.
+    fn own_key(&self) -> u64 {
+        let id = self.overview.session_id.as_deref().unwrap_or_default();
+        session_key(&self.overview.harness, id)
+    }
 }
 
 /// How many rows are printed.
@@ -218,7 +297,14 @@ fn limit(args: &args::List) -> usize {
 
 /// `243 sessions, 102 sub-agents`.
 fn footer(rows: &[Row], agents: u64, limit: usize) -> String {
-    let sessions = rows.iter().filter(|row| !row.is_sub_agent()).count() as u64;
+    // A session with several tapes or captures counts once, as in `engram stats`. Of a lost one there is nothing to count.
+    let known = rows
+        .iter()
+        .filter(|row| !row.is_sub_agent() && row.tape != TapeState::Lost);
+    let (named, unnamed): (Vec<&Row>, Vec<&Row>) =
+        known.partition(|row| row.overview.session_id.is_some());
+    let named: HashSet<Identity> = named.into_iter().map(Row::identity).collect();
+    let sessions = (named.len() + unnamed.len()) as u64;
     let gone = rows
         .iter()
         .filter(|row| row.tape == TapeState::LogGone)
@@ -236,36 +322,83 @@ fn footer(rows: &[Row], agents: u64, limit: usize) -> String {
     parts.join(", ")
 }
 
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 13] = [
     text("session").look(Look::Name),
     text("agent").fit(Fit::Start(8)),
     text("last").look(Look::Dim),
     text("harness").drops(1),
-    text("version").look(Look::Dim).drops(7),
+    text("version").look(Look::Dim).drops(8),
     text("project").fit(Fit::End(10)),
     Column {
         align: Align::Right,
-        ..text("prompts").drops(5)
+        ..text("prompts").drops(6)
     },
     Column {
         align: Align::Right,
-        ..text("calls").drops(4)
+        ..text("calls").drops(5)
     },
-    number("agents").drops(6),
+    number("agents").drops(7),
     Column {
         align: Align::Right,
         ..text("tokens").drops(3)
     },
-    text("tape").drops(2),
+    number("USD").drops(2),
+    text("tape").drops(4),
     text("title").fit(Fit::Start(20)).look(Look::Bold),
 ];
 
+/// The rows that are printed.
+fn shown<'r>(rows: &'r [Row], args: &args::List) -> &'r [Row] {
+    &rows[..rows.len().min(limit(args))]
+}
+
+/// What is counted of a session, and what is known of its log: unknown for a session of which only the prompts are left.
+const OF_A_LOG: [&str; 13] = [
+    "calls",
+    "tokens",
+    "events",
+    "records",
+    "unrecognized",
+    "malformed",
+    "unknown_members",
+    "complete",
+    "input_hash",
+    "input_bytes",
+    "support",
+    "adapter",
+    "adapter_version",
+];
+
+/// A row as JSON, without what is not known.
+fn json(row: &Row) -> io::Result<Value> {
+    let mut value = serde_json::to_value(row)?;
+    let Some(object) = value.as_object_mut() else {
+        return Ok(value);
+    };
+    object.remove("cost");
+    if let Some(tokens) = object.get_mut("tokens") {
+        *tokens = money::tokens(tokens.take());
+    }
+    if row.tape == TapeState::Lost {
+        OF_A_LOG.iter().for_each(|name| drop(object.remove(*name)));
+    }
+    if object
+        .get("tokens")
+        .is_some_and(|tokens| tokens["responses"] == 0)
+    {
+        object.remove("tokens");
+    }
+    money::put(object, &row.cost);
+    Ok(value)
+}
+
 fn print(rows: &[Row], args: &args::List, out: &mut impl Write) -> io::Result<()> {
-    let shown = &rows[..rows.len().min(limit(args))];
+    let shown = shown(rows, args);
     if args.output.json {
-        table::write_lines(shown, out)?;
+        let rows: io::Result<Vec<Value>> = shown.iter().map(json).collect();
+        table::write_lines(rows?, args.keys, out)?;
     } else if args.output.csv {
-        table::write_csv(&CSV, shown.iter().map(csv), out)?;
+        table::write_csv(&CSV, shown.iter().map(csv), args.keys, out)?;
     } else {
         let (ids, now) = (short_ids(rows), Timestamp::now());
         let mut columns = COLUMNS.to_vec();
@@ -286,7 +419,7 @@ fn print(rows: &[Row], args: &args::List, out: &mut impl Write) -> io::Result<()
                 });
             }
         }
-        table::write(&columns, &cells, Screen::stdout(), out)?;
+        table::write(&columns, &cells, Screen::stdout().with_keys(args.keys), out)?;
     }
     out.flush()
 }
@@ -338,7 +471,7 @@ fn title(overview: &Overview) -> String {
         .filter(|title| !title.trim().is_empty());
     title
         .or(overview.first_prompt.as_ref())
-        .map(|title| redacted(title).into_owned())
+        .cloned()
         .unwrap_or_default()
 }
 
@@ -389,12 +522,13 @@ fn cells(row: &Row, ids: &HashMap<String, String>, now: Timestamp) -> Vec<String
             || "-".to_owned(),
             |(all, is_partial)| short_number(all) + if is_partial { "+" } else { "" },
         ),
+        money::cell(&row.cost),
         tape.to_owned(),
         title(&row.overview),
     ]
 }
 
-const CSV: [&str; 15] = [
+const CSV: [&str; 16] = [
     "session",
     "agent",
     "harness",
@@ -408,6 +542,7 @@ const CSV: [&str; 15] = [
     "sub_agents",
     "tokens",
     "cost_usd",
+    "cost_basis",
     "tape",
     "path",
 ];
@@ -437,10 +572,7 @@ fn csv(row: &Row) -> Vec<String> {
         .all()
         .map(|(all, _)| all.to_string())
         .unwrap_or_default();
-    let cost = tokens
-        .cost_usd
-        .map(|cost| cost.to_string())
-        .unwrap_or_default();
+    let [cost, basis] = money::csv(&row.cost);
     vec![
         session,
         agent,
@@ -455,6 +587,7 @@ fn csv(row: &Row) -> Vec<String> {
         row.sub_agents.to_string(),
         tokens_all,
         cost,
+        basis,
         tape,
         row.path.clone(),
     ]
@@ -472,6 +605,8 @@ mod tests {
             path: String::new(),
             tape: TapeState::None,
             sub_agents: 0,
+            cost: Cost::default(),
+            costs: Vec::new(),
             overview,
         }
     }
@@ -491,12 +626,5 @@ mod tests {
             [&ids["08a7d153-dbf5-4299"], &ids["short"]],
             ["08a7d153", "short"]
         );
-    }
-
-    #[test]
-    fn a_prompt_with_a_key_is_no_title_as_it_is() {
-        let mut row = row("a");
-        row.overview.first_prompt = Some(format!("use ghp_{}", "a1B2c3D4e5".repeat(4)));
-        assert_eq!(title(&row.overview), "use [redacted:github-token]");
     }
 }

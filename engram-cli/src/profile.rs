@@ -2,15 +2,15 @@
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use engram_profiles::ProfileHash;
 use engram_profiles::limits::MAX_PROFILE_BYTES;
-use engram_profiles::receipt::Verdict;
 use engram_profiles::registry::{self, Shipped};
 use engram_profiles::{Profile as AgentProfile, ProfileError};
-use engram_recorder::conform;
-use engram_recorder::episode::suite::{self, Settings, Suite};
+use engram_recorder::conform::{self, Outcome, PATIENCE};
+use engram_recorder::episode::suite::{self, Settings, Subject, Suite};
 use engram_recorder::error::{Fault, RecorderError};
 
 use crate::exit::Exit;
@@ -31,15 +31,15 @@ pub struct Profile {
 pub enum Action {
     /// List the shipped profiles: id, hash, mode, and the versions that each is for
     List,
-    /// Print a shipped profile
+    /// Print a shipped profile: its canonical bytes, without a line end
     Show(Show),
     /// Print the hash of a profile in a file
     Hash(File),
     /// Check that a file is a sound profile, and with `--exe` that it is for this program
     Check(Check),
-    /// Run tier 4 of the compatibility kit: the checks P1 to P10, one column for each shipped profile
+    /// Run tier 4 of the compatibility kit: the checks P1 to P10, one column for each shipped profile, or for one of your own
     ///
-    /// What is not installed is skipped, and says so. `ACK_ADAPTERS` names harnesses or profiles, separated by commas; `ACK_TIMEOUT` is the
+    /// What is not installed is skipped, and says so; a profile that is named with --profile is blocked then. `ACK_ADAPTERS` names harnesses or profiles, separated by commas; `ACK_TIMEOUT` is the
     /// most seconds of an episode; a real provider is never asked.
     Conform(Conform),
 }
@@ -50,12 +50,23 @@ pub struct Conform {
     /// Where harnesses are installed: `DIR/<harness>/<version>/node_modules`
     #[arg(long, value_name = "DIR", default_value = "harnesses")]
     pub installed: PathBuf,
+    /// Judge this profile alone: the hash of a shipped one, or a file; or an id, with `--expect`
+    #[arg(long, value_name = "HASH|PATH")]
+    pub profile: Option<String>,
+    /// The hash that the profile must have
+    #[arg(long, value_name = "HASH", requires = "profile")]
+    pub expect: Option<String>,
+    /// The program of the profile [default: of the installed versions the newest that it is for]
+    #[arg(long, value_name = "PATH", requires = "profile")]
+    pub exe: Option<PathBuf>,
     /// Run without private mounts and network: nothing keeps bytes from leaving
     #[arg(long)]
     pub open: bool,
     /// Print one JSON object for each profile
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub patience: Patience,
     /// Run the runtime contract instead: streaming, approve, deny, cancel, hidden input, calls at once, restriction, deadline, budget
     #[arg(long)]
     pub contract: bool,
@@ -92,6 +103,23 @@ pub struct Check {
     /// The program that it must be for: its version and its flags
     #[arg(long, value_name = "PATH")]
     pub exe: Option<PathBuf>,
+    #[command(flatten)]
+    pub patience: Patience,
+}
+
+/// How long a program is waited for.
+#[derive(Debug, Args)]
+pub struct Patience {
+    /// The most seconds that a program may take to say its version, and its flags
+    #[arg(long, value_name = "SECONDS", default_value_t = PATIENCE.as_secs() as u16, value_parser = clap::value_parser!(u16).range(1..))]
+    patience: u16,
+}
+
+impl Patience {
+    /// As a time.
+    pub fn time(&self) -> Duration {
+        Duration::from_secs(self.patience.into())
+    }
 }
 
 /// Runs the command.
@@ -104,7 +132,7 @@ pub fn run(args: &Profile, report: &Reporter) -> io::Result<Exit> {
         Action::Show(show) => {
             let shipped = chosen(&show.which, show.expect.as_deref());
             shipped
-                .map(|shipped| (format!("{}\n", shipped.canonical), Exit::Success))
+                .map(|shipped| (shipped.canonical.to_owned(), Exit::Success))
                 .map_err(|error| failure(&error, report))
         }
         Action::Hash(file) => read(&file.path, report).and_then(|bytes| {
@@ -114,9 +142,9 @@ pub fn run(args: &Profile, report: &Reporter) -> io::Result<Exit> {
                 .map_err(|error| failure(&error, report))
         }),
         Action::Check(args) => check(args, report),
-        Action::Conform(args) => {
-            tier4(args, report).map_err(|error| record::failure(&error, report))
-        }
+        Action::Conform(args) => own(args, report).and_then(|own| {
+            tier4(args, own.as_ref(), report).map_err(|error| record::failure(&error, report))
+        }),
     };
     match done {
         Ok((text, exit)) => crate::print(&text).map(|_| exit),
@@ -165,9 +193,29 @@ fn chosen(which: &str, expect: Option<&str>) -> Result<&'static Shipped, Profile
     }
 }
 
+/// The profile of the caller, with its bytes.
+type Own = (AgentProfile, Vec<u8>);
+
+fn own(args: &Conform, report: &Reporter) -> Result<Option<Own>, Exit> {
+    let Some(which) = &args.profile else {
+        return Ok(None);
+    };
+    let bytes = bytes(which, args.expect.as_deref(), report)?;
+    let parsed = AgentProfile::parse(&bytes);
+    let (profile, _) = parsed.map_err(|error| failure(&error, report))?;
+    Ok(Some((profile, bytes)))
+}
+
 /// The table of tier 4, or its columns as JSON.
-fn tier4(args: &Conform, report: &Reporter) -> Result<(String, Exit), RecorderError> {
-    let settings = Settings::of(|name| std::env::var(name).ok())?;
+fn tier4(
+    args: &Conform,
+    own: Option<&Own>,
+    report: &Reporter,
+) -> Result<(String, Exit), RecorderError> {
+    let settings = Settings {
+        patience: args.patience.time(),
+        ..Settings::of(|name| std::env::var(name).ok())?
+    };
     let agent = std::env::current_exe().map_err(|error| RecorderError::new(Fault::Io, error))?;
     let isolation = record::isolation(args.open, report, &["episode", "inside"]);
     let suite = Suite {
@@ -175,6 +223,12 @@ fn tier4(args: &Conform, report: &Reporter) -> Result<(String, Exit), RecorderEr
         agent: &agent,
         isolation: &isolation,
         settings,
+        own: own.map(|(profile, bytes)| Subject {
+            profile,
+            bytes,
+            hash: None,
+            exe: args.exe.as_deref(),
+        }),
     };
     let note = |id: &str| report.note(id);
     let columns = if args.contract {
@@ -213,10 +267,9 @@ fn check(args: &Check, report: &Reporter) -> Result<(String, Exit), Exit> {
         .map(str::parse)
         .transpose()
         .map_err(|error| failure(&error, report))?;
-    let outcomes = conform::check(&bytes, expected.as_ref(), args.exe.as_deref());
-    let has_failed = outcomes
-        .iter()
-        .any(|outcome| outcome.verdict == Verdict::Failed);
+    let (exe, patience) = (args.exe.as_deref(), args.patience.time());
+    let outcomes = conform::check(&bytes, expected.as_ref(), exe, patience);
+    let has_failed = outcomes.iter().any(Outcome::prevents);
     Ok((
         outcomes.iter().map(line_of).collect(),
         if has_failed {

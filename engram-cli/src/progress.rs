@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 use std::io::{IsTerminal, stderr};
+use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -9,6 +10,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 /// Before this, and before this part of the bytes, nothing can be estimated.
 const FIRST_SECONDS: f64 = 2.0;
 const FIRST_PART: f64 = 0.02;
+/// How long a run must take before a bar is shown.
+const QUIET: Duration = Duration::from_millis(500);
 
 /// Shows the bar for that many bytes, if standard error is a terminal.
 pub fn start(bar: &ProgressBar, bytes: u64) {
@@ -27,7 +30,14 @@ pub fn start(bar: &ProgressBar, bytes: u64) {
             }),
         );
     }
-    bar.set_draw_target(ProgressDrawTarget::stderr());
+    // A short run has no bar: it would only flash.
+    let bar = bar.clone();
+    thread::spawn(move || {
+        thread::sleep(QUIET);
+        if !bar.is_finished() {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    });
 }
 
 fn write_left(state: &ProgressState, out: &mut dyn Write) -> fmt::Result {

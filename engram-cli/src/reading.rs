@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use engram_adapters::sessions::SessionOptions;
-use engram_core::error::AdapterError;
+use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::overview::Overview;
 use engram_core::sink::EventSink;
 use engram_core::tape::replay;
@@ -95,6 +95,16 @@ pub fn find(
     options: &SessionOptions,
     report: &Reporter,
 ) -> Result<Reading, AdapterError> {
+    if let Some(missing) = request.tapes.filter(|tapes| !tapes.is_dir()) {
+        let found = match missing.exists() {
+            true => "a file",
+            false => "nothing",
+        };
+        return Err(AdapterError::new(ErrorCode::Io)
+            .expected("a directory of tapes (`--tapes`)")
+            .found(found)
+            .path(missing.to_string_lossy()));
+    }
     let root = request
         .tapes
         .map(Path::to_owned)

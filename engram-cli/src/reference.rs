@@ -128,7 +128,7 @@ fn every_command_and_argument_is_in_the_reference() {
         "### engram files",
         "| `-o, --out DIR` |",
         "| `--by WHAT` |",
-        "`project` (the directory that a session began in)",
+        "`project` (the directory that a session began in; worktrees of one repository are one project)",
     ] {
         assert!(reference.contains(part), "{part} in {reference}");
     }

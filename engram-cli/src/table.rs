@@ -8,7 +8,8 @@ use clap::Args;
 use serde::Serialize;
 use textwrap::core::display_width;
 
-use crate::report::{one_line, write_json};
+use crate::keys::Keys;
+use crate::report::{one_line, printable_json};
 
 /// Columns of a table that nobody looks at in a terminal.
 const WIDTH_WITHOUT_TERMINAL: usize = 120;
@@ -102,6 +103,7 @@ impl Column {
 pub struct Screen {
     pub width: usize,
     pub has_colours: bool,
+    pub keys: Keys,
 }
 
 impl Screen {
@@ -120,7 +122,15 @@ impl Screen {
         Screen {
             width: width.or(named).unwrap_or(WIDTH_WITHOUT_TERMINAL),
             has_colours,
+            keys: Keys::default(),
         }
+    }
+}
+
+impl Screen {
+    /// The same screen, with keys and tokens as the command line says.
+    pub fn with_keys(self, keys: Keys) -> Screen {
+        Screen { keys, ..self }
     }
 }
 
@@ -136,7 +146,14 @@ pub fn write(
 ) -> io::Result<()> {
     let rows: Vec<Vec<Cow<'_, str>>> = rows
         .iter()
-        .map(|row| row.iter().map(|cell| one_line(cell)).collect())
+        .map(|row| {
+            row.iter()
+                .map(|cell| {
+                    let clean = screen.keys.clean(cell);
+                    one_line(&clean).into_owned().into()
+                })
+                .collect()
+        })
         .collect();
     let has_content =
         |column: &usize| rows.is_empty() || rows.iter().any(|row| !row[*column].is_empty());
@@ -284,12 +301,16 @@ fn cut(text: &str, fit: Fit, width: usize) -> Cow<'_, str> {
 pub fn write_csv(
     names: &[&str],
     rows: impl IntoIterator<Item = Vec<String>>,
+    keys: Keys,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(names)?;
     for row in rows {
-        csv.write_record(row.iter().map(|cell| one_line(cell).into_owned()))?;
+        csv.write_record(
+            row.iter()
+                .map(|cell| one_line(&keys.clean(cell)).into_owned()),
+        )?;
     }
     csv.flush()
 }
@@ -300,9 +321,13 @@ pub fn write_csv(
 /// When `out` cannot be written to.
 pub fn write_lines(
     rows: impl IntoIterator<Item = impl Serialize>,
+    keys: Keys,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    rows.into_iter().try_for_each(|row| write_json(out, &row))
+    rows.into_iter().try_for_each(|row| {
+        let json = serde_json::to_string(&row)?;
+        writeln!(out, "{}", printable_json(&keys.clean_json(&json)))
+    })
 }
 
 /// `950`, `12k`, `3.4M`.
@@ -338,6 +363,7 @@ mod tests {
             Screen {
                 width,
                 has_colours: false,
+                keys: Keys::default(),
             },
             &mut out,
         )
@@ -386,6 +412,7 @@ mod tests {
         write_csv(
             &["a", "b"],
             [vec!["x,y".to_owned(), "\"q\"".to_owned()]],
+            Keys::default(),
             &mut out,
         )
         .unwrap();

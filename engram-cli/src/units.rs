@@ -13,6 +13,7 @@ use engram_core::error::{AdapterError, ErrorCode};
 
 use crate::exit::{Exit, Tally};
 use crate::homes::{self, in_short};
+use crate::keys::Keys;
 use crate::report::Reporter;
 use crate::summary::count;
 use crate::table::{self, Column, Fit, Look, Output, Screen, number, short_number, text};
@@ -72,7 +73,7 @@ const COLUMNS: [Column; 6] = [
 fn print(units: &[Unit], output: Output, out: &mut impl Write) -> io::Result<()> {
     let path = |unit: &Unit| unit.paths.first().cloned().unwrap_or_default();
     if output.json {
-        table::write_lines(units, out)?;
+        table::write_lines(units, Keys::SHOWN, out)?;
     } else if output.csv {
         let row = |unit: &Unit| {
             let session = unit.session.clone().unwrap_or_default();
@@ -88,6 +89,7 @@ fn print(units: &[Unit], output: Output, out: &mut impl Write) -> io::Result<()>
         table::write_csv(
             &["unit", "harness", "session", "logs", "bytes", "path"],
             units.iter().map(row),
+            Keys::SHOWN,
             out,
         )?;
     } else if !units.is_empty() {
@@ -105,7 +107,12 @@ fn print(units: &[Unit], output: Output, out: &mut impl Write) -> io::Result<()>
             ]
         };
         let cells: Vec<Vec<String>> = units.iter().map(row).collect();
-        table::write(&COLUMNS, &cells, Screen::stdout(), out)?;
+        table::write(
+            &COLUMNS,
+            &cells,
+            Screen::stdout().with_keys(Keys::SHOWN),
+            out,
+        )?;
     }
     out.flush()
 }

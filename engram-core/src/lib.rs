@@ -53,6 +53,7 @@ mod omission;
 pub mod overview;
 pub mod pipeline;
 pub mod policy;
+pub mod prices;
 pub mod redact;
 mod side_info;
 pub mod sink;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::*;
 use crate::ledger::Ledger;
 use crate::sink::EventSink;
-use crate::stats::{Stats, TokenCounts};
+use crate::stats::{Stats, TapeCost, TokenCounts};
 use crate::text::Text;
 use crate::version::Support;
 
@@ -69,6 +69,9 @@ pub struct Overview {
     pub calls: u64,
     /// Tokens of all models.
     pub tokens: TokenCounts,
+    /// What it cost, as far as the log states it, and the tokens by which the rest is computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<TapeCost>,
     /// Events.
     pub events: u64,
     /// Records of the source.
@@ -126,6 +129,7 @@ impl OverviewSink {
             prompts: counts.prompts,
             calls,
             tokens,
+            cost: self.stats.costs().clone().into_tapes().last(),
             ..self.known.clone()
         }
     }

@@ -6,8 +6,10 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 mod breakdown;
+mod cost;
 
 pub use breakdown::{Breakdown, Split};
+pub use cost::{Basis, Cost, Costs, Spent, TapeCost};
 
 use crate::event::*;
 use crate::file_path::comparable;
@@ -63,10 +65,14 @@ pub struct TokenCounts {
     /// Input tokens written to a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<u64>,
+    /// The part of `cache_write` with the longer life.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h: Option<u64>,
     /// Output tokens spent on reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u64>,
-    /// Cost in US dollars.
+    /// Cost in US dollars, as responses state it. A stated 0 of a response with tokens is unknown: harnesses write it where they know no
+    /// price, or where a subscription pays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// The sums that are too small: some of the responses do not state a count, or a sum is larger than a number can be.
@@ -127,6 +133,7 @@ pub struct Stats {
     files: BTreeSet<String>,
     /// The tapes that name their session. The others are in `counts`.
     sessions: BTreeSet<TapeOf>,
+    costs: Costs,
     tape: Tape,
 }
 
@@ -136,16 +143,26 @@ struct TapeOf {
     is_sub_agent: bool,
     /// Harness, session and sub-agent; `None` if the log names no session.
     id: Option<u64>,
+    /// Harness and session: whose total has what the tape costs.
+    session: Option<u64>,
+}
+
+/// The key of a session in [`Costs`].
+pub fn session_key(harness: &str, session: &str) -> u64 {
+    hash64((harness, session))
 }
 
 impl TapeOf {
     fn of(source: &EventSource<'_>) -> TapeOf {
         let name = |id: Option<Text<'_>>| id.map(owned);
-        let id = name(source.session_id)
+        let session = name(source.session_id);
+        let id = session
+            .as_ref()
             .map(|session| hash64((source.harness, session, name(source.agent_id))));
         TapeOf {
             is_sub_agent: source.agent_id.is_some(),
             id,
+            session: session.map(|session| session_key(source.harness, &session)),
         }
     }
 }
@@ -157,6 +174,8 @@ struct Tape {
     calls: PlaceMap<Seq, ToolKind>,
     /// The session's model, as last said.
     model: Option<String>,
+    /// The session, without its sub-agent.
+    session: Option<u64>,
 }
 
 /// The contribution of one event.
@@ -169,10 +188,39 @@ enum Fact {
     Result(Seq, Status),
     /// An edit of a file.
     Edit(EditOp, String),
-    Model(String),
-    /// The model of a response, and its tokens.
-    Usage(Option<String>, TokenCounts),
+    /// The model of the session, and what it cost so far.
+    Session(Option<String>, Option<f64>),
+    Usage(Response),
 }
+
+/// What one response says.
+#[derive(Debug)]
+struct Response {
+    model: Option<String>,
+    tokens: TokenCounts,
+    /// The service tier, if it is not the usual one.
+    tier: Option<String>,
+}
+
+impl Response {
+    fn of(usage: &Usage<'_>) -> Response {
+        let tier = usage.service_tier.map(owned);
+        Response {
+            model: usage.model.map(owned),
+            tokens: TokenCounts::of(usage),
+            tier: tier.filter(|tier| !USUAL_TIERS.contains(&tier.as_str())),
+        }
+    }
+
+    /// The same, of this model if it names none.
+    fn with_model(mut self, model: &str) -> Response {
+        self.model.get_or_insert_with(|| model.to_owned());
+        self
+    }
+}
+
+/// The service tiers at the usual price. A response of another one has no computed cost.
+const USUAL_TIERS: [&str; 3] = ["standard", "default", "auto"];
 
 impl Stats {
     /// The counts so far.
@@ -185,6 +233,16 @@ impl Stats {
             files_edited: self.files.len() as u64,
             ..self.counts.clone()
         }
+    }
+
+    /// What the tapes say about costs.
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// As [`Stats::costs`].
+    pub fn costs_mut(&mut self) -> &mut Costs {
+        &mut self.costs
     }
 
     /// Adds what another sink counted. A session or a file that both have counts once.
@@ -226,12 +284,21 @@ impl Stats {
         }
         self.files.extend(other.files.iter().cloned());
         self.sessions.extend(&other.sessions);
+        self.costs.add(&other.costs);
     }
 
     fn count(&mut self, fact: Fact) {
         match fact {
             Fact::Tape(tape) => {
-                self.tape = Tape::default();
+                self.tape = Tape {
+                    session: tape.session,
+                    ..Tape::default()
+                };
+                let own = TapeCost {
+                    is_sub_agent: tape.is_sub_agent,
+                    ..TapeCost::default()
+                };
+                self.costs.begin(tape.session, own);
                 match tape.id {
                     Some(_) => drop(self.sessions.insert(tape)),
                     None if tape.is_sub_agent => self.counts.sub_agents += 1,
@@ -254,14 +321,30 @@ impl Stats {
                 self.files.insert(comparable(&file).into_owned());
                 *self.counts.edits.entry(op.as_str()).or_default() += 1;
             }
-            Fact::Model(model) => self.tape.model = Some(model),
-            Fact::Usage(model, tokens) => {
-                let model = model
-                    .or_else(|| self.tape.model.clone())
-                    .unwrap_or_else(|| NO_MODEL.to_owned());
-                self.counts.tokens.entry(model).or_default().add(tokens);
+            Fact::Session(model, total) => {
+                self.tape.model = model.or(self.tape.model.take());
+                if let Some(total) = total {
+                    self.costs.last(self.tape.session).total(total);
+                }
             }
+            Fact::Usage(response) => self.count_response(response),
         }
+    }
+
+    fn count_response(&mut self, response: Response) {
+        let Response {
+            model,
+            tokens,
+            tier,
+        } = response;
+        let model = model
+            .or_else(|| self.tape.model.clone())
+            .unwrap_or_else(|| NO_MODEL.to_owned());
+        let priced_as = tier.map(|tier| format!("{model} ({tier})"));
+        self.costs
+            .last(self.tape.session)
+            .response(priced_as.as_deref().unwrap_or(&model), tokens);
+        self.counts.tokens.entry(model).or_default().add(tokens);
     }
 
     fn calls_with(&mut self, kind: ToolKind, status: &'static str) -> &mut u64 {
@@ -296,10 +379,13 @@ fn fact(record: &EventRef<'_>) -> Option<Fact> {
     }
     match record.event {
         Event::Meta(Meta::TapeStart(_)) => Some(Fact::Tape(TapeOf::of(&record.source))),
-        Event::Meta(Meta::Session(facts)) => facts.model.map(|model| Fact::Model(owned(model))),
-        Event::Meta(Meta::Usage(usage)) => {
-            Some(Fact::Usage(usage.model.map(owned), TokenCounts::of(usage)))
+        Event::Meta(Meta::Session(facts)) => {
+            let total = facts.cost_total_usd.and_then(|cost| amount(cost.as_str()));
+            let total = total.map(|total| total.clamp(0.0, MAX_COST));
+            let says_anything = facts.model.is_some() || total.is_some();
+            says_anything.then(|| Fact::Session(facts.model.map(owned), total))
         }
+        Event::Meta(Meta::Usage(usage)) => Some(Fact::Usage(Response::of(usage))),
         Event::MsgIn(message) => {
             (message.role == Role::User && message.by == Author::Person).then_some(Fact::Prompt)
         }
@@ -332,11 +418,18 @@ impl TokenCounts {
             input,
             cache_read,
             cache_write,
-            cache_write_1h: _,
+            cache_write_1h,
             output,
             reasoning,
         } = usage.tokens;
-        let stated: Option<f64> = usage.cost_usd.and_then(|cost| cost.as_str().parse().ok());
+        let has_tokens = [input, cache_read, cache_write, output]
+            .into_iter()
+            .flatten()
+            .any(|count| count > 0);
+        let stated = usage
+            .cost_usd
+            .and_then(|cost| amount(cost.as_str()))
+            .filter(|cost| *cost != 0.0 || !has_tokens);
         let cost_usd = stated.map(|cost| cost.clamp(-MAX_COST, MAX_COST));
         let partial = Partial {
             cost_usd: stated != cost_usd,
@@ -348,6 +441,7 @@ impl TokenCounts {
             output,
             cache_read,
             cache_write,
+            cache_write_1h,
             reasoning,
             cost_usd,
             partial,
@@ -379,6 +473,11 @@ impl TokenCounts {
         self.cache_read = count(self.cache_read, more.cache_read, &mut partial.cache_read);
         self.cache_write = count(self.cache_write, more.cache_write, &mut partial.cache_write);
         self.reasoning = count(self.reasoning, more.reasoning, &mut partial.reasoning);
+        self.cache_write_1h = sum(
+            self.cache_write_1h,
+            more.cache_write_1h,
+            u64::saturating_add,
+        );
         let cost = sum(self.cost_usd, more.cost_usd, |one, other| one + other);
         self.cost_usd = cost.map(|cost| cost.clamp(-MAX_COST, MAX_COST));
         partial.cost_usd |= cost != self.cost_usd;
@@ -412,6 +511,11 @@ impl TokenCounts {
 
 /// The largest cost in US dollars that is added up. A log can contain any number, and infinity is none.
 const MAX_COST: f64 = 1e12;
+
+/// A cost of a log, if it is a number.
+fn amount(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|cost| !cost.is_nan())
+}
 
 /// The sum of what is known. If it is larger than a number can be, it is the largest one, and `is_partial`.
 fn count(one: Option<u64>, other: Option<u64>, is_partial: &mut bool) -> Option<u64> {

@@ -1,11 +1,12 @@
 //! Tapes in the forms that other programs read: Arrow record batches and Parquet files, ATIF trajectories, OpenTelemetry traces, and
-//! Hugging Face session traces.
+//! Hugging Face session traces; and who made the lines of a commit, as Agent Trace and as git notes.
 //!
 //! Every export is a function of tapes alone. What a target cannot hold is counted by rule, see [`losses`].
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
 pub mod atif;
+pub mod authorship;
 mod fields;
 pub mod hf;
 pub mod links;

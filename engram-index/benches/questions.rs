@@ -6,10 +6,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
-use engram_index::{Index, Pattern, Query, Words, Writer};
+use engram_index::{Index, Keys, Next, Pattern, Query, Words, Writer};
 use synthetic::{ROOT, Tape, code};
 
 /// Files of the project that sessions change.
@@ -252,7 +253,8 @@ fn query_tokens(bencher: Bencher<'_, '_>) {
         index
             .query(
                 "SELECT model, sum(input), sum(output) FROM tokens GROUP BY model",
-                &mut |_, _| true,
+                Duration::from_secs(60),
+                &mut |_, _| Next::Wanted,
             )
             .unwrap()
     });
@@ -302,7 +304,7 @@ fn add_one_session(bencher: Bencher<'_, '_>) {
 fn grep_all_tapes(bencher: Bencher<'_, '_>) {
     let (index, pattern) = (
         open(),
-        Pattern::new("nobody says this", false, &[]).unwrap(),
+        Pattern::new("nobody says this", false, &[], Keys::Shown).unwrap(),
     );
     let bytes = u64::try_from(index.status().unwrap().tape_bytes).unwrap();
     bencher.counter(BytesCount::new(bytes)).bench_local(|| {

@@ -3,7 +3,7 @@
 //! A line diff finds an order of equal lines. It is no proof for each of them: a `}` that a person wrote is equal to one that was deleted, and
 //! of two equal lines side by side nobody knows which one is new. So a line counts only
 //!
-//! * if no equal line beside it could have stayed instead, and
+//! * if no equal line beside it could have stayed instead (a long line that stands more often now could have, wherever it is), and
 //! * if it stands in a run of lines that tells enough, or between two such runs at the same distance.
 
 use std::collections::{HashMap, HashSet};
@@ -19,6 +19,8 @@ const PLENTY: usize = 100;
 const ENOUGH_OF_ONE: usize = 6;
 /// In a text that is mostly another one, a run needs a line with so many letters.
 const LONG: usize = 14;
+/// Of two lines that were copied together each has so many letters.
+const MIN_OF_PAIR: usize = 4;
 /// Lines that are compared while equal lines beside a line are looked for. What is left over then is unknown.
 const MAX_COMPARED: usize = 50_000_000;
 
@@ -84,6 +86,38 @@ impl Settled {
     }
 }
 
+/// Lines that somebody copied, so that each of them may be the copy: long ones that stand more often in the new text than in the old one, and
+/// two others that stand one after the other more often.
+fn copied(old: &[Key], new: &[Key]) -> HashSet<Key> {
+    let in_old = counts(old);
+    let is_more = |(key, count): (Key, u32)| {
+        let is_copy = in_old.get(&key).is_some_and(|old| *old < count);
+        (is_copy && letters(key) >= MIN_OF_PAIR).then_some(key)
+    };
+    let more: HashSet<Key> = counts(new).into_iter().filter_map(is_more).collect();
+    if more.is_empty() {
+        return more;
+    }
+    let pairs = |text: &[Key]| {
+        let mut pairs: HashMap<[Key; 2], u32> = HashMap::new();
+        for pair in text
+            .windows(2)
+            .filter_map(|pair| <[Key; 2]>::try_from(pair).ok())
+        {
+            if pair.iter().all(|key| more.contains(key)) {
+                *pairs.entry(pair).or_default() += 1;
+            }
+        }
+        pairs
+    };
+    let old_pairs = pairs(old);
+    let more_pairs = pairs(new)
+        .into_iter()
+        .filter(|(pair, count)| old_pairs.get(pair) < Some(count));
+    let long = more.iter().copied().filter(|key| letters(*key) >= LONG);
+    more_pairs.flat_map(|(pair, _)| pair).chain(long).collect()
+}
+
 /// Lines that an equal one between their neighbours could replace are taken out, until none is left.
 fn drop_unclear(
     old: &[Key],
@@ -93,6 +127,7 @@ fn drop_unclear(
     same_cause: &dyn Fn(usize, usize) -> bool,
 ) -> Vec<bool> {
     let mut unclear = vec![false; new.len()];
+    let copied = copied(old, new);
     // The lines that stayed, as a list that gets shorter.
     let mut pairs: Vec<(usize, usize)> = from
         .iter()
@@ -114,9 +149,10 @@ fn drop_unclear(
                 continue;
             }
             compared += gap_new.len() + gap_old.len();
-            let again = gap_new
-                .clone()
-                .any(|other| other != n && new[other] == new[n]);
+            let again = copied.contains(&new[n])
+                || gap_new
+                    .clone()
+                    .any(|other| other != n && new[other] == new[n]);
             let other_cause = gap_old
                 .clone()
                 .any(|other| other != o && old[other] == old[o] && !same_cause(o, other));
@@ -321,6 +357,17 @@ mod tests {
         );
         let doubled = format!("{CODE}{CODE}");
         assert_eq!(stayed(CODE, &doubled), "-".repeat(14));
+    }
+
+    #[test]
+    fn a_block_that_was_copied_before_its_beginning_was_changed_is_nobodys() {
+        let code = |names: &str| {
+            names
+                .chars()
+                .map(|name| format!("    value_{name} = compute_{name}()\n"))
+                .collect::<String>()
+        };
+        assert_eq!(stayed(&code("abcdef"), &code("abxyfef")), "01-----");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::names;
+
 /// What an answer rests on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -105,6 +107,9 @@ pub struct CallInfo {
     /// The harness's own name of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// What the tool does: `edit`, `write`, ...; `execute` for a command, of which the index knows what it wrote by its text.
+    #[serde(rename = "tool_kind", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
     /// The id of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
@@ -122,9 +127,7 @@ pub struct CallInfo {
 impl CallInfo {
     /// `ID#SEQ`: the name of the tape without its ending, and the event of the call. `engram show` opens it.
     pub fn name(&self) -> String {
-        let file = self.tape.rsplit(['/', '\\']).next().unwrap_or(&self.tape);
-        let id = file.split_once(".tape.jsonl").map_or(file, |(id, _)| id);
-        format!("{id}#{}", self.seq)
+        format!("{}#{}", names::tape(&self.tape), self.seq)
     }
 }
 
@@ -138,6 +141,9 @@ pub struct Item {
     /// Why nobody knows, of tier `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
+    /// True if white space or quotes of the lines were changed since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reformatted: bool,
     /// `create`, `update`, `overwrite`, ...
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op: Option<&'static str>,

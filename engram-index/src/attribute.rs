@@ -40,6 +40,8 @@ pub struct Line {
     pub step: Option<Step>,
     /// Why it is unknown.
     pub why: Option<Why>,
+    /// White space or quotes of the line were changed since.
+    pub reformatted: bool,
 }
 
 /// The lines of a text with who made them.
@@ -69,7 +71,7 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
     };
     let mut answers = of_text.answers(&own, why);
     if !is_same {
-        from_elsewhere(db, query, &text, &files, &mut of_text, &mut answers)?;
+        from_elsewhere(db, query, &text, &files, &of_text, &mut answers)?;
     }
     let mut notes = Vec::new();
     if own.is_cut {
@@ -89,26 +91,47 @@ fn from_elsewhere(
     query: &Query<'_>,
     text: &[Key],
     own: &Files,
-    of_text: &mut Text<'_>,
+    of_text: &Text<'_>,
     answers: &mut [Line],
 ) -> rusqlite::Result<()> {
+    // Lines that stand in files of several names and were made by several calls: nobody knows from which file they came.
+    let mut is_open = vec![false; answers.len()];
+    let mut others = Vec::new();
     for file in other_files(db, of_text, own)? {
-        let steps = replay(db, &same_file(db, file)?, query.at, text)?;
-        let taken: Vec<bool> = of_text
-            .found
-            .iter()
-            .map(|found| *found != Found::Free)
-            .collect();
-        of_text.compare_other(&steps);
-        let found = of_text.answers(&steps, Why::Nobody);
+        others.push(replay(db, &same_file(db, file)?, query.at, text)?);
+    }
+    // A file that had this very text tells more than one that had a part of it.
+    if others.iter().any(|other| !other.same.is_empty()) {
+        others.retain(|other| !other.same.is_empty());
+    }
+    for steps in others {
+        let mut compared = of_text.clone();
+        compared.compare_other(&steps);
+        let found = compared.answers(&steps, Why::Nobody);
         for (at, line) in found.into_iter().enumerate() {
-            if !taken[at]
-                && of_text.found[at] != Found::Free
-                && (line.step.is_some() || line.tier == Tier::Older)
-            {
-                answers[at] = line;
+            if of_text.found[at] != Found::Free || compared.found[at] == Found::Free {
+                continue;
+            }
+            match (&answers[at].step, &line.step) {
+                (Some(known), Some(step)) => is_open[at] |= !known.is_call_of(step),
+                (Some(_), None) => {}
+                (None, Some(_)) => answers[at] = line,
+                (None, None) if line.tier == Tier::Older => answers[at] = line,
+                (None, None) => {}
             }
         }
+    }
+    for (answer, _) in answers
+        .iter_mut()
+        .zip(is_open)
+        .filter(|(_, is_open)| *is_open)
+    {
+        *answer = Line {
+            tier: Tier::Unknown,
+            step: None,
+            why: Some(Why::Unclear),
+            reformatted: false,
+        };
     }
     Ok(())
 }
@@ -167,10 +190,13 @@ enum Found {
     At(Tier, Origin),
 }
 
+#[derive(Clone)]
 struct Text<'t> {
     text: &'t [Key],
     counts: HashMap<Key, u32>,
     found: Vec<Found>,
+    /// The lines whose white space or quotes were changed.
+    reformatted: Vec<bool>,
 }
 
 impl<'t> Text<'t> {
@@ -179,6 +205,7 @@ impl<'t> Text<'t> {
             text,
             counts: counts(text),
             found: vec![Found::Free; text.len()],
+            reformatted: vec![false; text.len()],
         }
     }
 
@@ -194,7 +221,8 @@ impl<'t> Text<'t> {
             self.take_pieces(own, tier);
             return false;
         };
-        self.take(&best, own, tier);
+        let stayed = self.take(&best, own, tier);
+        self.take_later(&best, own, tier);
         self.take_runs(&best, Tier::Moved, LOOSE);
         let mut rest: Vec<&State> = own
             .states
@@ -205,6 +233,8 @@ impl<'t> Text<'t> {
         rest.into_iter()
             .for_each(|state| self.take_runs(state, tier, LOOSE));
         self.take_pieces(own, tier);
+        self.take_rearranged(&best);
+        self.take_reformatted(&best, tier, &stayed);
         false
     }
 
@@ -243,6 +273,35 @@ impl<'t> Text<'t> {
             .chain(&other.states)
             .chain(other.pieces.iter().rev());
         states.for_each(|state| self.take_runs(state, Tier::Moved, needs));
+        if is_mostly_same {
+            self.take_patches(other, Tier::Moved);
+            best.iter().for_each(|best| self.take_rearranged(best));
+        }
+    }
+
+    /// True for a text without a line that the state lacks: it was only cut or put in another order.
+    fn is_rearranged(&self, state: &State) -> bool {
+        let in_state = counts(&state.lines);
+        let is_new = |(key, count): (&Key, &u32)| in_state.get(key) < Some(count);
+        let half = line_key::letters_of(&state.lines) / 2;
+        line_key::letters_of(self.text) >= half.max(MIN_LETTERS) && !self.counts.iter().any(is_new)
+    }
+
+    /// Each line of a rearranged text stayed, however short it is, if all equal ones have one cause.
+    fn take_rearranged(&mut self, state: &State) {
+        if !self.is_rearranged(state) {
+            return;
+        }
+        let mut causes: HashMap<Key, Option<Origin>> = HashMap::new();
+        for (key, origin) in state.lines.iter().zip(state.origins.iter()) {
+            let cause = causes.entry(*key).or_insert(Some(*origin));
+            *cause = cause.filter(|known| known == origin);
+        }
+        for (key, found) in self.text.iter().zip(&mut self.found) {
+            if let (Some(Some(origin)), Found::Free) = (causes.get(key), *found) {
+                *found = Found::At(Tier::Moved, *origin);
+            }
+        }
     }
 
     /// True if half of the letters of the shorter of two texts stand in both, in order.
@@ -270,25 +329,24 @@ impl<'t> Text<'t> {
         here >= LOOSE.letters && 2 * here >= sum(&mut all.iter())
     }
 
-    /// The state with the most lines in common, in order; of equal ones the newest.
+    /// The newest state that the text only rearranges; else the one with the most lines in common, in order, and of equal ones the newest.
     fn best(&self, own: &Replay) -> Option<State> {
-        let aligned = own
-            .states
-            .iter()
-            .filter(|state| !state.lines.is_empty())
-            .map(|state| {
-                let same = |one: usize, other: usize| state.origins[one] == state.origins[other];
-                (
-                    align(&state.lines, self.text, &same, state.whole).letters,
-                    state.order,
-                    state,
-                )
-            });
+        let states = || own.states.iter().filter(|state| !state.lines.is_empty());
+        let rearranged = states().filter(|state| self.is_rearranged(state));
+        if let Some(state) = rearranged.max_by_key(|state| state.order) {
+            return Some(state.clone());
+        }
+        let aligned = states().map(|state| {
+            let same = |one: usize, other: usize| state.origins[one] == state.origins[other];
+            let aligned = align(&state.lines, self.text, &same, state.whole);
+            (aligned.letters, state.order, state)
+        });
         let best = aligned.max_by_key(|(letters, order, _)| (*letters, *order))?;
         (best.0 > 0).then(|| best.2.clone())
     }
 
-    fn take(&mut self, best: &State, own: &Replay, tier: Tier) {
+    /// Takes the lines that stayed, and returns them as lines of the state.
+    fn take(&mut self, best: &State, own: &Replay, tier: Tier) -> HashSet<usize> {
         let same = |one: usize, other: usize| best.origins[one] == best.origins[other];
         let aligned = align(&best.lines, self.text, &same, best.whole);
         let equal: Vec<State> = own
@@ -297,11 +355,47 @@ impl<'t> Text<'t> {
             .filter(|state| state.lines == best.lines)
             .cloned()
             .collect();
-        for (at, from) in aligned.from.into_iter().enumerate() {
-            if let Some(old) = from {
+        for (at, from) in aligned.from.iter().enumerate() {
+            if let Some(old) = *from {
                 self.found[at] = Found::At(tier, origin_of_all(&equal, best, old));
             } else if aligned.unclear[at] {
                 self.found[at] = Found::Unclear;
+            }
+        }
+        aligned.from.into_iter().flatten().collect()
+    }
+
+    /// What a later step made again is of that step, though an older text has more lines in common.
+    fn take_later(&mut self, best: &State, own: &Replay, tier: Tier) {
+        let later = own.states.iter().chain(&own.pieces);
+        let mut later: Vec<&State> = later.filter(|state| state.order > best.order).collect();
+        later.sort_by_key(|state| state.order);
+        for state in later {
+            let is_later =
+                |old: usize| matches!(state.origins[old], Origin::Made(step) if step > best.at);
+            if !(0..state.lines.len()).any(is_later) {
+                continue;
+            }
+            for (at, old) in find_runs(&state.lines, self.text, &self.counts, &|_| true, LOOSE) {
+                if is_later(old) {
+                    self.found[at] = Found::At(tier, state.origins[old]);
+                }
+            }
+        }
+    }
+
+    /// Lines that stayed in their order but for white space and quotes.
+    fn take_reformatted(&mut self, best: &State, tier: Tier, stayed: &HashSet<usize>) {
+        let bare = |keys: &[Key]| keys.iter().copied().map(line_key::bare).collect::<Vec<_>>();
+        let same = |one: usize, other: usize| best.origins[one] == best.origins[other];
+        let aligned = align(&bare(&best.lines), &bare(self.text), &same, best.whole);
+        for (at, from) in aligned.from.into_iter().enumerate() {
+            let Some(old) = from.filter(|old| !stayed.contains(old)) else {
+                continue;
+            };
+            if self.found[at] == Found::Free && best.lines[old] != self.text[at] {
+                self.found[at] = Found::At(tier, best.origins[old]);
+                self.reformatted[at] = true;
             }
         }
     }
@@ -309,6 +403,49 @@ impl<'t> Text<'t> {
     fn take_pieces(&mut self, own: &Replay, tier: Tier) {
         for piece in own.pieces.iter().rev() {
             self.take_runs(piece, tier, LOOSE);
+        }
+        self.take_patches(own, tier);
+    }
+
+    fn take_patches(&mut self, own: &Replay, tier: Tier) {
+        let call = |piece: &State| own.steps.get(piece.at).map(|step| (step.tape, step.call));
+        for together in own.pieces.chunk_by(|one, other| call(one) == call(other)) {
+            self.take_together(together, tier);
+        }
+    }
+
+    /// The pieces of one call prove each other if each stands in the text once and whole, in their order.
+    fn take_together(&mut self, pieces: &[State], tier: Tier) {
+        if pieces.len() < 2 {
+            return;
+        }
+        let mut places = Vec::with_capacity(pieces.len());
+        for piece in pieces.iter().filter(|piece| !piece.lines.is_empty()) {
+            let runs = self.text.windows(piece.lines.len()).enumerate();
+            let mut found = runs
+                .filter(|(_, run)| **run == *piece.lines)
+                .map(|(at, _)| at);
+            match (found.next(), found.next()) {
+                (Some(at), None) if places.last().is_none_or(|(_, end)| *end <= at) => {
+                    places.push((at, at + piece.lines.len()));
+                }
+                _ => return,
+            }
+        }
+        let sum: usize = pieces
+            .iter()
+            .map(|piece| line_key::letters_of(&piece.lines))
+            .sum();
+        if places.len() < 2 || sum < LOOSE.letters {
+            return;
+        }
+        let pieces = pieces.iter().filter(|piece| !piece.lines.is_empty());
+        for (piece, (first, _)) in pieces.zip(places) {
+            for (at, origin) in piece.origins.iter().enumerate() {
+                if matches!(self.found[first + at], Found::Free | Found::Unclear) {
+                    self.found[first + at] = Found::At(tier, *origin);
+                }
+            }
         }
     }
 
@@ -320,11 +457,12 @@ impl<'t> Text<'t> {
     }
 
     fn answers(&self, replay: &Replay, why: Why) -> Vec<Line> {
-        let answer = |found: &Found| {
+        let answer = |(found, reformatted): (&Found, &bool)| {
             let unknown = |why| Line {
                 tier: Tier::Unknown,
                 step: None,
                 why: Some(why),
+                reformatted: false,
             };
             match *found {
                 Found::Free => unknown(why),
@@ -334,15 +472,21 @@ impl<'t> Text<'t> {
                     tier: Tier::Older,
                     step: None,
                     why: None,
+                    reformatted: *reformatted,
                 },
                 Found::At(tier, Origin::Made(step)) => Line {
                     tier,
                     step: replay.steps.get(step).cloned(),
                     why: None,
+                    reformatted: *reformatted,
                 },
             }
         };
-        self.found.iter().map(answer).collect()
+        self.found
+            .iter()
+            .zip(&self.reformatted)
+            .map(answer)
+            .collect()
     }
 }
 

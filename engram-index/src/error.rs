@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no index here.
-    #[error("there is no index at {}; `engram index add` makes one", .0.display())]
+    #[error("there is no index at {}; `engram ingest --index` makes one of the sessions of this machine, `engram index add` one of other tapes", .0.display())]
     NoIndex(PathBuf),
     /// The index was made by another version of this program.
     #[error("{} has schema {found}, and this program reads {expected}; make it again with `engram index rebuild`", path.display())]

@@ -12,6 +12,7 @@ use crate::files::{InRepo, list};
 use crate::hit::Hit;
 use crate::replay::Step;
 use crate::rows::{Kind, What};
+use crate::window::Keys;
 use crate::{line_key, names, said, window};
 
 /// The share of fingerprints that a text has which mentions the lines.
@@ -39,6 +40,8 @@ pub struct Query<'q> {
     pub skip: usize,
     /// What is read from the tapes.
     pub words: Words,
+    /// Whether keys and tokens stand in what is read from the tapes.
+    pub keys: Keys,
 }
 
 /// The words of tapes that an answer has.
@@ -64,6 +67,7 @@ impl<'q> Query<'q> {
             limit: 10,
             skip: 0,
             words: Words::All,
+            keys: Keys::Shown,
         }
     }
 
@@ -83,6 +87,8 @@ pub struct Made {
     pub tier: Tier,
     /// Why it is unknown.
     pub why: Option<Why>,
+    /// White space or quotes of the line were changed since.
+    pub reformatted: bool,
     /// The tape and the event of the call; the path of the tape where it was last.
     pub call: Option<(PathBuf, i64)>,
 }
@@ -107,6 +113,7 @@ pub fn made(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Vec<Made>> {
         Ok(Made {
             tier: line.tier,
             why: line.why,
+            reformatted: line.reformatted,
             call,
         })
     });
@@ -184,7 +191,7 @@ pub fn explain(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Answer> {
             .step
             .as_ref()
             .map(|step| (step.tape, step.call.unwrap_or(step.seq), step.file));
-        let key = (line.tier, line.why, step);
+        let key = (line.tier, line.why, line.reformatted, step);
         let (lines, _) = runs.entry(key).or_insert_with(|| {
             order.push(key);
             (Vec::new(), line)
@@ -209,12 +216,13 @@ pub fn explain(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Answer> {
     }
     if query.words == Words::All && last > first {
         let asked: Vec<&str> = line_key::lines(query.text).take(last).skip(first).collect();
-        answer.mentioned = said::mentions(db, &asked.join("\n"), SHARE, query.at)?;
+        answer.mentioned = said::mentions(db, &asked.join("\n"), SHARE, query)?;
     }
     Ok(answer)
 }
 
-type Key = (Tier, Option<Why>, Option<(i64, i64, i64)>);
+/// What lines of one item have in common.
+type Key = (Tier, Option<Why>, bool, Option<(i64, i64, i64)>);
 
 fn item(
     db: &Connection,
@@ -227,6 +235,7 @@ fn item(
         lines,
         tier: line.tier,
         why: line.why,
+        reformatted: line.reformatted,
         ..Item::default()
     };
     let Some(step) = &line.step else {
@@ -236,7 +245,7 @@ fn item(
         return Ok(item);
     };
     let hit = hit_of(db, step)?;
-    fill(db, &mut item, &hit, query.words)?;
+    fill(db, &mut item, &hit, query)?;
     if query.words != Words::All {
         return Ok(item);
     }
@@ -261,11 +270,12 @@ fn item(
     Ok(item)
 }
 
-/// Adds the edit, its call and, with `words`, what the tape says around it.
-fn fill(db: &Connection, item: &mut Item, hit: &Hit, words: Words) -> rusqlite::Result<()> {
+/// Adds the edit, its call and, as far as the question wants words, what the tape says around it.
+fn fill(db: &Connection, item: &mut Item, hit: &Hit, query: &Query<'_>) -> rusqlite::Result<()> {
+    let words = query.words;
     let (hit, twins) = first_of_twins(db, hit)?;
     item.also.extend(twins);
-    let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq))?;
+    let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq), query.keys)?;
     item.op = Some(hit.what.as_str());
     item.file = Some(path_of(db, hit.file)?);
     (item.before_range, item.after_range) = (hit.before, hit.after);
@@ -357,6 +367,6 @@ fn hints(
         .collect::<Result<_, _>>()?;
     calls
         .into_iter()
-        .map(|(tape, seq)| Ok(window::call(db, tape, seq)?.info))
+        .map(|(tape, seq)| Ok(window::call(db, tape, seq, query.keys)?.info))
         .collect()
 }

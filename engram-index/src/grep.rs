@@ -1,15 +1,19 @@
 //! Where something was said: the tapes themselves are searched, so that the index needs no text.
 
+use std::borrow::Cow;
 use std::io::BufRead;
 use std::path::Path;
 
+use engram_core::event::Kind;
+use engram_core::redact::redacted;
 use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use crate::answer::Quote;
 use crate::error::Error;
-use crate::{names, tape_file, window};
+use crate::window::{self, Keys};
+use crate::{names, tape_file};
 
 /// Characters of a quotation.
 const QUOTE_CHARS: usize = 300;
@@ -27,6 +31,7 @@ pub struct Pattern {
     /// The pattern itself, if each line that matches has it as it is.
     literal: Option<Finder<'static>>,
     kinds: Vec<String>,
+    keys: Keys,
 }
 
 /// A string on a tape that matches.
@@ -45,7 +50,19 @@ impl Pattern {
     ///
     /// # Errors
     /// [`Error::BadQuery`].
-    pub fn new(pattern: &str, ignore_case: bool, kinds: &[String]) -> Result<Pattern, Error> {
+    pub fn new(
+        pattern: &str,
+        ignore_case: bool,
+        kinds: &[String],
+        keys: Keys,
+    ) -> Result<Pattern, Error> {
+        let known = Kind::ALL.map(Kind::as_str);
+        if let Some(kind) = kinds.iter().find(|kind| !known.contains(&kind.as_str())) {
+            return Err(Error::BadQuery(format!(
+                "`{kind}` is no kind of event; the kinds are {}",
+                known.join(", ")
+            )));
+        }
         let mut builder = RegexBuilder::new(pattern);
         let regex = builder
             .unicode(false)
@@ -53,7 +70,11 @@ impl Pattern {
             .case_insensitive(ignore_case)
             .build();
         let regex = regex.map_err(|error| {
-            Error::BadQuery(format!("`{pattern}` is no regular expression: {error}"))
+            // The last line has the reason; those before show the pattern.
+            let text = error.to_string();
+            let reason = text.lines().last().unwrap_or_default();
+            let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+            Error::BadQuery(format!("`{pattern}` is no regular expression: {reason}"))
         })?;
         // Text that JSON writes as it is, without characters that mean something in a pattern.
         let is_plain = |c: char| {
@@ -85,6 +106,7 @@ impl Pattern {
             regex,
             literal,
             kinds: kinds.to_vec(),
+            keys,
         })
     }
 
@@ -132,12 +154,11 @@ impl Pattern {
         ENVELOPE.iter().for_each(|key| drop(event.remove(*key)));
         let event = Value::Object(event);
         names::strings(&event, &mut |member, text| {
-            if let Some(found) = self
-                .regex
-                .find(text.as_bytes())
-                .filter(|_| !matches!(member, "t" | "k"))
-            {
-                let quote = window::quote(tape, seq, around(text, found.start()), QUOTE_CHARS);
+            if matches!(member, "t" | "k") {
+                return;
+            }
+            if let Some(found) = self.regex.find(text.as_bytes()) {
+                let quote = self.quote(tape, seq, text, found.start());
                 matches.push(Match {
                     kind: kind.clone(),
                     member: member.to_owned(),
@@ -146,6 +167,24 @@ impl Pattern {
             }
         });
         matches
+    }
+
+    /// The text around a match. What matches may be a key: then the text around the first replacement stands for it.
+    fn quote(&self, tape: &Path, seq: i64, text: &str, at: usize) -> Quote {
+        let clean = match self.keys {
+            Keys::Shown => Cow::Borrowed(text),
+            Keys::Replaced => redacted(text),
+        };
+        let at = match &clean {
+            Cow::Borrowed(_) => at,
+            Cow::Owned(clean) => self
+                .regex
+                .find(clean.as_bytes())
+                .map(|found| found.start())
+                .or_else(|| clean.find("[redacted:"))
+                .unwrap_or_default(),
+        };
+        window::quote(tape, seq, around(&clean, at), QUOTE_CHARS, Keys::Shown)
     }
 }
 

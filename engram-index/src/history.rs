@@ -155,6 +155,10 @@ fn between(steps: &Replay, asked: &[Key], first: usize, last: usize) -> Vec<usiz
     let mut found = Vec::new();
     for (state, gone) in &steps.now {
         let stayed = align(&state.lines, asked, &|_, _| true, state.whole).from;
+        // Without a line that stayed, nobody knows where the others stood.
+        if stayed.iter().all(Option::is_none) && !state.lines.is_empty() {
+            continue;
+        }
         for (place, removed) in gone {
             let above = stayed
                 .iter()
@@ -266,7 +270,7 @@ fn events(
     let total = hits.len();
     let mut items = Vec::new();
     for (hit, share) in hits.into_iter().skip(query.skip).take(query.limit) {
-        let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq))?;
+        let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq), query.keys)?;
         items.push(Event {
             what: hit.what.as_str(),
             file: path_of(db, hit.file)?,
@@ -280,9 +284,11 @@ fn events(
             } else {
                 call.prompt(db)?
             },
-            change: call
-                .change()
-                .filter(|_| with_change && query.words == Words::All),
+            change: if with_change && query.words == Words::All {
+                call.change()
+            } else {
+                None
+            },
             call: call.info,
         });
     }

@@ -1,7 +1,7 @@
 //! Which session, prompt and call put these lines here: an index over tapes.
 //!
-//! An index is a directory with one SQLite database, made from tapes. It can be deleted at any time and made again. It holds no text: hashes,
-//! fingerprints, ranges and places. Answers name what they rest on ([`Tier`]), and say `unknown` for the rest.
+//! An index is a directory with one SQLite database, made from tapes. It can be deleted at any time and made again. It holds hashes, fingerprints,
+//! ranges and places, and of the texts of tapes only the titles of sessions. Answers name what they rest on ([`Tier`]), and say `unknown` for the rest.
 //!
 //! ```
 //! use engram_index::{Index, Query};
@@ -40,16 +40,19 @@ mod rows;
 mod runs;
 mod said;
 mod shell;
+mod shell_words;
 mod sql;
 mod store;
 mod supersede;
 mod take_in;
 mod tape_file;
 mod text_state;
+mod views;
 mod window;
 mod write;
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use rusqlite::Connection;
 
@@ -61,8 +64,10 @@ pub use files::InRepo;
 pub use grep::{Match, Pattern};
 pub use history::{Event, Events};
 pub use maintain::{Status, Verified, rebuild};
-pub use sql::{TakeRow, Value};
+pub use sql::{Next, TakeRow, Value};
 pub use store::{DATABASE, SCHEMA, Writer};
+pub use views::{Column, VIEWS, View};
+pub use window::Keys;
 
 /// An index, opened for reading. A process that writes it does not disturb.
 #[derive(Debug)]
@@ -84,6 +89,13 @@ impl Index {
     /// The database.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// When it was written last, if the file system says so.
+    pub fn written(&self) -> Option<SystemTime> {
+        let log = self.path.with_extension("db-wal");
+        let times = [&self.path, &log].map(|path| path.metadata().and_then(|file| file.modified()));
+        times.into_iter().flatten().max()
     }
 
     /// Answers a question about lines: who made them, in which turn, and why.
@@ -142,13 +154,12 @@ impl Index {
         })
     }
 
-    /// Answers one SQL statement that only reads. The views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones` and `tokens` keep
-    /// their names and columns.
+    /// Answers one SQL statement that only reads, within so long. It sees the views of [`VIEWS`], whose names and columns stay.
     ///
     /// # Errors
     /// [`Error::BadQuery`].
-    pub fn query(&mut self, sql: &str, take: TakeRow<'_>) -> Result<(), Error> {
-        sql::query(&mut self.db, sql, take)
+    pub fn query(&mut self, sql: &str, longest: Duration, take: TakeRow<'_>) -> Result<(), Error> {
+        sql::query(&mut self.db, sql, longest, take)
     }
 
     /// What the index holds.

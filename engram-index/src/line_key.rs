@@ -4,17 +4,29 @@ use std::collections::HashMap;
 
 use engram_core::hash::Hash;
 
-/// 56 bits of the BLAKE3 hash of a line without its line end, and in the lowest byte how many of its characters are no white space.
+/// The highest four bytes are of the hash of the line without white space and quotes, the 24 bits below of the hash of the line without its
+/// line end, and the lowest byte is how many of its characters are no white space.
 pub type Key = u64;
 
+/// The bits of a key that white space and quotes change.
+const EXACT: u64 = 0xffff_ff00;
 /// The lowest byte of a line whose text nobody knows.
 const HOLE: u64 = 0xff;
 
 /// The key of a line. A `\r` at its end belongs to the line end.
 pub fn key(line: &str) -> Key {
     let line = line.strip_suffix('\r').unwrap_or(line);
-    let count = line.chars().filter(|c| !c.is_whitespace()).count() as u64;
-    (first_bytes(line.as_bytes()) & !0xff) | count.min(HOLE - 1)
+    let is_quote = |c: &char| matches!(c, '"' | '\'' | '`');
+    let letters = || line.chars().filter(|c| !c.is_whitespace());
+    let bare: String = letters().filter(|c| !is_quote(c)).collect();
+    let count = letters().count() as u64;
+    let exact = first_bytes(line.as_bytes()) & EXACT;
+    (first_bytes(bare.as_bytes()) & !EXACT & !HOLE) | exact | count.min(HOLE - 1)
+}
+
+/// The part of a key that a line has in common with one that differs in white space and the kind of quotes alone.
+pub const fn bare(key: Key) -> Key {
+    if is_hole(key) { key } else { key & !EXACT }
 }
 
 /// The key of an unknown line: equal to itself and to nothing else. `of` names the place of the line on its tape.
@@ -84,6 +96,15 @@ mod tests {
             (2, 0, 0)
         );
         assert_eq!(letters(key(&"x".repeat(900))), 254);
+    }
+
+    #[test]
+    fn lines_that_differ_in_white_space_and_quotes_have_one_bare_key() {
+        let (one, other) = (key("  print('a b')"), key("\tprint( \"a b\" )"));
+        assert_ne!(one, other);
+        assert_eq!(bare(one), bare(other));
+        assert_ne!(bare(one), bare(key("print('a c')")));
+        assert_ne!(bare(hole("x")), bare(hole("y")));
     }
 
     #[test]

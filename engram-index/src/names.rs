@@ -31,6 +31,12 @@ pub fn path(path: &str) -> String {
     path.trim_start_matches("./").to_owned()
 }
 
+/// The name of a tape: that of its file, without the ending.
+pub fn tape(path: &str) -> &str {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    file.split_once(".tape.jsonl").map_or(file, |(id, _)| id)
+}
+
 /// The part of a path below a directory.
 pub fn below<'p>(root: &str, path: &'p str) -> Option<&'p str> {
     let rest = path

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row};
 
 use crate::rows::{
-    CallRow, FileRef, Kind, PromptRow, SpanRow, StepRow, TapeRow, TapeRows, UsageRow, What,
+    CallRow, Facts, FileRef, Kind, PromptRow, SpanRow, StepRow, TapeRow, TapeRows, UsageRow, What,
 };
 use crate::runs::{self, Of};
 
@@ -60,7 +60,7 @@ pub fn has_said(db: &Connection, speech: i64, anchors: &[u64]) -> rusqlite::Resu
 fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {
     let sql =
         "SELECT tape_hash, input_hash, h.text, s.text, a.text, adapter, schema, support, complete, t0, t1, bytes, events, ps.text, pc.text,
-        f.text FROM tape JOIN name h ON h.id = harness LEFT JOIN name s ON s.id = session LEFT JOIN name a ON a.id = agent
+        f.text, version, cwd, title, model, repo_url FROM tape JOIN name h ON h.id = harness LEFT JOIN name s ON s.id = session LEFT JOIN name a ON a.id = agent
         LEFT JOIN name ps ON ps.id = parent_session LEFT JOIN name pc ON pc.id = parent_call LEFT JOIN name f ON f.id = fork_of
         WHERE tape.id = ?1";
     db.prepare_cached(sql)?.query_row([tape], |row| {
@@ -81,6 +81,13 @@ fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {
             parent_session: row.get(13)?,
             parent_call: row.get(14)?,
             fork_of: row.get(15)?,
+            facts: Facts {
+                version: row.get(16)?,
+                cwd: row.get(17)?,
+                title: row.get(18)?,
+                model: row.get(19)?,
+                repo_url: row.get(20)?,
+            },
         })
     })
 }

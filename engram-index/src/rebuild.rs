@@ -275,8 +275,32 @@ impl Rebuild {
                 after.lines.extend(State::of(text).lines);
                 self.step(row, Kind::Changed, Some(before), after);
             }
-            (true, _) => self.piece(row, &[], &lines(text).collect::<Vec<_>>()),
+            (true, Now::Absent) => self.step(row, Kind::Created, None, State::of(text)),
+            (true, _) => self.part(row, Kind::Appended, &[], &lines(text).collect::<Vec<_>>()),
         }
+    }
+
+    /// A command whose whole effect is known replaced a text by another one in each line.
+    pub fn replaced(&mut self, row: &SpanRow, old: &str, new: &str, every: bool) {
+        self.flush();
+        let before = match &self.file(&row.file).now {
+            Now::Known(state) => state.clone(),
+            _ => return self.lost(row),
+        };
+        let Some(text) = before.whole_text() else {
+            return self.lost(row);
+        };
+        let replaced = |line: &str| match every {
+            true => line.replace(old, new),
+            false => line.replacen(old, new, 1),
+        };
+        let after: Vec<String> = lines(&text).map(replaced).collect();
+        self.step(
+            row,
+            Kind::Changed,
+            Some(before),
+            State::of(&after.join("\n")),
+        );
     }
 
     /// A file was changed, nobody knows how.
@@ -482,13 +506,13 @@ impl Rebuild {
         if let Some(patch) = arguments.patch_of(&row.file.full()) {
             for hunk in patch.hunks.iter().filter(|hunk| !hunk.is_empty()) {
                 let (old, new) = sides(hunk);
-                self.piece(row, &old, &new);
+                self.part(row, Kind::Piece, &old, &new);
             }
         } else if !arguments.replaced.is_empty() {
             for strings in &arguments.replaced {
                 let of = |text: &'_ str| lines(text).map(str::to_owned).collect::<Vec<_>>();
                 let (old, new) = (of(&strings.old), of(&strings.new));
-                self.piece(row, &strs(&old), &strs(&new));
+                self.part(row, Kind::Piece, &strs(&old), &strs(&new));
             }
         } else {
             for [old, new] in &change.texts {
@@ -498,7 +522,7 @@ impl Rebuild {
                         .collect::<Vec<_>>()
                 };
                 let (old, new) = (of(old), of(new));
-                self.piece(row, &strs(&old), &strs(&new));
+                self.part(row, Kind::Piece, &strs(&old), &strs(&new));
             }
         }
         if self.steps.len() == before {
@@ -506,7 +530,8 @@ impl Rebuild {
         }
     }
 
-    fn piece(&mut self, row: &SpanRow, old: &[&str], new: &[&str]) {
+    /// Writes a part of a text whose place is not known, or is the end.
+    fn part(&mut self, row: &SpanRow, kind: Kind, old: &[&str], new: &[&str]) {
         if old.is_empty() && new.is_empty() {
             return;
         }
@@ -515,7 +540,7 @@ impl Rebuild {
         let mut data = Vec::new();
         diff::encode(&[], &old, &mut data);
         diff::encode(&old, &new, &mut data);
-        self.push(row, Kind::Piece, false, false, data);
+        self.push(row, kind, false, false, data);
         self.file(&row.file).now = Now::Unknown;
     }
 

@@ -22,7 +22,7 @@ const MAX_PIECES: usize = 20_000;
 const CONTEXT: usize = 3;
 
 /// Where a line comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// This step made it.
     Made(usize),
@@ -54,6 +54,14 @@ impl Step {
         self.flags & 1 != 0
     }
 
+    /// True if both are of one call; it may stand on several tapes of its session.
+    pub fn is_call_of(&self, other: &Step) -> bool {
+        let id = |step: &Step| step.session.zip(step.call_id);
+        (self.tape, self.call, self.seq) == (other.tape, other.call, other.seq)
+            || (self.call.is_some() && (self.tape, self.call) == (other.tape, other.call))
+            || (id(self).is_some() && id(self) == id(other))
+    }
+
     const fn after_command(&self) -> bool {
         self.flags & 4 != 0
     }
@@ -68,6 +76,8 @@ pub struct State {
     pub whole: bool,
     /// Later states have higher numbers.
     pub order: usize,
+    /// The step after which it was there.
+    pub at: usize,
     /// How many of its lines stand in the text that is asked about.
     score: usize,
     /// A step has changed the file since, and nobody knows how.
@@ -93,7 +103,7 @@ pub struct Replay {
     pub pieces: Vec<State>,
     /// What calls removed.
     pub removed: Vec<Removed>,
-    /// The last text of each file, and where lines of `removed` stood in it: before the line with this number, from 0.
+    /// The last text of each file (and the last whole one), and where lines of `removed` stood in it: before the line with this number, from 0.
     pub now: Vec<(State, Vec<(usize, usize)>)>,
     /// True if a call changed a file, and its tape does not say how.
     pub has_lost: bool,
@@ -114,14 +124,17 @@ pub fn replay(
         wanted: text.iter().copied().collect(),
         now: HashMap::new(),
         gone: HashMap::new(),
+        last_whole: HashMap::new(),
         touched: HashSet::new(),
         order: 0,
+        at: 0,
         found: Replay {
             is_cut,
             ..Replay::default()
         },
     };
     for (at, step) in steps.iter().enumerate() {
+        making.at = at;
         making.step(step, at);
     }
     making.states_of_now();
@@ -188,7 +201,7 @@ fn load(db: &Connection, files: &Files, at: Option<i64>) -> rusqlite::Result<(Ve
 fn texts(step: &mut Step, last: &mut Vec<Key>, mut data: &[u8]) -> Option<()> {
     match step.kind {
         Kind::Deleted | Kind::Lost => {}
-        Kind::Piece => {
+        Kind::Piece | Kind::Appended => {
             let before = diff::decode(&[], &mut data)?;
             step.after = diff::decode(&before, &mut data)?;
             step.before = Some(before);
@@ -263,9 +276,12 @@ struct Making {
     now: HashMap<i64, State>,
     /// Where removed lines stood in the text of each file.
     gone: HashMap<i64, Vec<(usize, usize)>>,
+    /// The last whole text of a file of which only a part is known now, and where removed lines stood in it.
+    last_whole: HashMap<i64, (State, Vec<(usize, usize)>)>,
     /// Files that a call has changed, nobody knows how.
     touched: HashSet<i64>,
     order: usize,
+    at: usize,
     found: Replay,
 }
 
@@ -278,6 +294,7 @@ impl Making {
             }
             Kind::Changed | Kind::Created => self.change(step, at),
             Kind::Piece => self.piece(step, at),
+            Kind::Appended => self.append(step, at),
             Kind::Moved | Kind::Copied => self.become_other(step),
             Kind::Deleted => {
                 if let Some(state) = self.now.remove(&step.file) {
@@ -306,13 +323,12 @@ impl Making {
         if *state.lines == *text {
             return state.origins.clone();
         }
-        let new = match (state.whole, step.after_command(), state.is_stale) {
-            (false, ..) => Origin::Older,
-            (_, _, true) => Origin::Unproven(Why::NoText),
-            (_, true, _) => Origin::Unproven(Why::Command),
-            _ => Origin::Unproven(Why::Nobody),
+        let new = match (step.after_command(), state.is_stale) {
+            (_, true) => Why::NoText,
+            (true, _) => Why::Command,
+            _ => Why::Nobody,
         };
-        inherited(state, text, new)
+        inherited(state, text, Origin::Unproven(new), Origin::Older)
     }
 
     fn change(&mut self, step: &Step, at: usize) {
@@ -324,7 +340,7 @@ impl Making {
             None => {
                 let unproven = Origin::Unproven(Why::Overwritten);
                 let origins = match self.now.get(&step.file) {
-                    Some(state) => inherited(state, text, unproven),
+                    Some(state) => inherited(state, text, unproven, unproven),
                     None => vec![unproven; text.len()].into(),
                 };
                 return self.put(step, origins, Some(at));
@@ -387,6 +403,19 @@ impl Making {
                     lines: gone,
                 });
             }
+        }
+        self.touched.insert(step.file);
+        self.keep_piece(step.file, step.after.as_slice().into(), new.into());
+    }
+
+    /// Lines at the end of a known text, or a piece.
+    fn append(&mut self, step: &Step, at: usize) {
+        let new = vec![Origin::Made(at); step.after.len()];
+        let state = self.now.get(&step.file);
+        if let Some(state) = state.filter(|state| state.whole && !state.is_stale) {
+            let lines = [&state.lines, step.after.as_slice()].concat();
+            let origins = [&state.origins, new.as_slice()].concat();
+            self.put_text(step, lines.into(), origins.into(), Some(at));
         }
         self.touched.insert(step.file);
         self.keep_piece(step.file, step.after.as_slice().into(), new.into());
@@ -455,6 +484,10 @@ impl Making {
             }],
         };
         if let Some(old) = &old {
+            if old.whole && !step.whole() && step.kind != Kind::Piece {
+                let gone = self.gone.get(&old.file).cloned().unwrap_or_default();
+                self.last_whole.insert(old.file, (old.clone(), gone));
+            }
             self.note_removed(old, &hunks, by);
         }
         let wanted = |keys: &[Key]| keys.iter().filter(|key| self.wanted.contains(key)).count();
@@ -467,10 +500,13 @@ impl Making {
         }
         let state = State {
             file: step.file,
-            whole: step.whole() || (step.kind == Kind::Piece && old.is_some_and(|old| old.whole)),
+            whole: step.whole()
+                || (matches!(step.kind, Kind::Piece | Kind::Appended)
+                    && old.is_some_and(|old| old.whole)),
             lines,
             origins,
             order: self.order,
+            at: self.at,
             score,
             is_stale: false,
         };
@@ -533,6 +569,7 @@ impl Making {
                 origins,
                 whole: false,
                 order: self.order,
+                at: self.at,
                 score: 0,
                 is_stale: false,
             });
@@ -546,7 +583,8 @@ impl Making {
                 self.gone.get(&state.file).cloned().unwrap_or_default(),
             )
         };
-        self.found.now = self.now.values().map(of_file).collect();
+        let last_whole = std::mem::take(&mut self.last_whole).into_values();
+        self.found.now = self.now.values().map(of_file).chain(last_whole).collect();
         let states = &mut self.found.states;
         states.extend(self.now.values().cloned());
         states.sort_by_key(|state| std::cmp::Reverse((state.score, state.order)));
@@ -576,8 +614,9 @@ fn whole(lines: &[Key]) -> Vec<Hunk> {
     }]
 }
 
-/// The origins of a text from those of an earlier one; `new` is that of lines that did not stay.
-fn inherited(state: &State, text: &[Key], new: Origin) -> Rc<[Origin]> {
+/// The origins of a text from those of an earlier one. `new` is that of lines that did not stay, and `unseen` that of lines where nobody had seen
+/// the earlier text.
+fn inherited(state: &State, text: &[Key], new: Origin, unseen: Origin) -> Rc<[Origin]> {
     let same = |one: usize, other: usize| state.origins[one] == state.origins[other];
     let aligned = align(&state.lines, text, &same, state.whole);
     let mut origins: Vec<Origin> = aligned
@@ -585,8 +624,17 @@ fn inherited(state: &State, text: &[Key], new: Origin) -> Rc<[Origin]> {
         .iter()
         .map(|from| from.map_or(new, |old| state.origins[old]))
         .collect();
-    // A read shows the text of a line that an edit made and whose text was not known.
     for hunk in diff::hunks(&state.lines, text) {
+        let is_at_end = !state.whole && hunk.old.end == state.lines.len();
+        let old = &state.lines[hunk.old.clone()];
+        if old.iter().all(|key| is_hole(*key)) && (is_at_end || !old.is_empty()) {
+            let free = |line: &usize| aligned.from[*line].is_none();
+            hunk.new
+                .clone()
+                .filter(free)
+                .for_each(|line| origins[line] = unseen);
+        }
+        // A read shows the text of a line that an edit made and whose text was not known.
         if state.whole && hunk.old.len() == hunk.new.len() {
             for (old, line) in hunk.old.zip(hunk.new) {
                 if is_hole(state.lines[old]) && matches!(state.origins[old], Origin::Made(_)) {

@@ -62,6 +62,22 @@ pub struct TapeRow {
     pub parent_session: Option<String>,
     pub parent_call: Option<String>,
     pub fork_of: Option<String>,
+    pub facts: Facts,
+}
+
+/// What the log says of a session as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The version of the harness, as last stated.
+    pub version: Option<String>,
+    /// The first directory.
+    pub cwd: Option<String>,
+    /// The title, as last stated.
+    pub title: Option<String>,
+    /// The first model that is given.
+    pub model: Option<String>,
+    /// The remote of the repository, as first stated.
+    pub repo_url: Option<String>,
 }
 
 /// Input to the agent.
@@ -215,11 +231,13 @@ pub enum Kind {
     Deleted,
     /// A call changed the file, and the tape has no text of it.
     Lost,
+    /// A call wrote these lines at the end of the file.
+    Appended,
 }
 
 impl Kind {
     /// Every kind, in the order of the numbers in the store.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Seen,
         Kind::Changed,
         Kind::Created,
@@ -228,6 +246,7 @@ impl Kind {
         Kind::Copied,
         Kind::Deleted,
         Kind::Lost,
+        Kind::Appended,
     ];
 
     pub(crate) fn of_number(number: i64) -> Kind {
@@ -256,7 +275,7 @@ pub struct StepRow {
     pub after_command: bool,
     pub t: Option<i64>,
     /// Lines, as differences: the text before (if known) from the last step of the file on the tape, and the text after from it. Of a
-    /// piece: the lines before from nothing, and those after from them.
+    /// piece and of what was appended: the lines before from nothing, and those after from them.
     pub data: Vec<u8>,
 }
 

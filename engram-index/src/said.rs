@@ -8,9 +8,10 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::anchors::{MIN_ANCHORS, common};
 use crate::answer::{Mention, Quote};
+use crate::explain::Query;
 use crate::runs::{self, Of};
 use crate::store;
-use crate::window;
+use crate::window::{self, Keys};
 
 /// Most entries of one fingerprint that are read, and most mentions of an answer.
 const MAX_ENTRIES: usize = 20_000;
@@ -23,7 +24,7 @@ pub fn mentions(
     db: &Connection,
     text: &str,
     least: f64,
-    at: Option<i64>,
+    query: &Query<'_>,
 ) -> rusqlite::Result<Vec<Mention>> {
     let own = anchors(text);
     if own.len() < MIN_ANCHORS || !store::has_texts(db)? {
@@ -39,7 +40,7 @@ pub fn mentions(
         for text in runs::find(db, Of::Texts, anchor, MAX_ENTRIES)? {
             found.extend(
                 speech
-                    .query_row((text, at.unwrap_or(i64::MAX)), |row| {
+                    .query_row((text, query.at.unwrap_or(i64::MAX)), |row| {
                         Ok((row.get(0)?, row.get(1)?))
                     })
                     .optional()?,
@@ -65,11 +66,18 @@ pub fn mentions(
     likely.truncate(MAX_MENTIONS);
     likely
         .into_iter()
-        .map(|(speech, count)| mention(db, speech, (share(count) * 100.0).round() / 100.0))
+        .map(|(speech, count)| {
+            mention(
+                db,
+                speech,
+                (share(count) * 100.0).round() / 100.0,
+                query.keys,
+            )
+        })
         .collect()
 }
 
-fn mention(db: &Connection, speech: i64, share: f64) -> rusqlite::Result<Mention> {
+fn mention(db: &Connection, speech: i64, share: f64, keys: Keys) -> rusqlite::Result<Mention> {
     let sql = "SELECT tape, offset FROM speech WHERE id = ?1";
     let (tape, offset) = db
         .prepare_cached(sql)?
@@ -82,7 +90,7 @@ fn mention(db: &Connection, speech: i64, share: f64) -> rusqlite::Result<Mention
             let text = texts(&record.event).into_iter().next()?;
             Some((
                 record.event.kind().as_str().to_owned(),
-                window::quote(&path, record.seq.get() as i64, &text, QUOTE_CHARS),
+                window::quote(&path, record.seq.get() as i64, &text, QUOTE_CHARS, keys),
             ))
         });
     let (kind, said): (Option<String>, Option<Quote>) = said.unzip();

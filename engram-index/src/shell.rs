@@ -1,10 +1,12 @@
-//! Commands whose whole effect on files their text says: `cat > f <<'EOF'`, `echo` and `printf` into a file, `mv`, `cp`, `rm`; and
-//! `sed -i`, of which they say only which files it changed.
+//! Commands whose effect on files their text says: `cat > f <<'EOF'`, `echo` and `printf` into a file, `mv`, `cp`, `rm`, and `sed -i` with a
+//! plain text.
 //!
-//! A list of commands counts only if each of them is one of these, or changes no file. Anything else (a variable, a pattern, a pipe, another program)
-//! makes the list one whose effect nobody knows.
+//! What a command wrote is compared with the file like any other text, so it may stand beside commands that nobody understands. That a file
+//! was moved, removed or changed in its place is believed only where the exit code of the list tells that this command succeeded.
 
 use engram_core::file_path::full_path;
+
+use crate::shell_words::{Simple, Target, Then, Word, commands};
 
 /// What a command did to a file. Paths are as full as the command's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,253 +21,207 @@ pub enum Effect {
     Copied { from: String, to: String },
     /// The file is gone.
     Removed { path: String },
+    /// In each line the text was replaced, once or everywhere.
+    Replaced {
+        path: String,
+        old: String,
+        new: String,
+        every: bool,
+    },
     /// The file was changed, and the command alone does not say to what.
     Changed { path: String },
 }
 
-/// Commands that change no file.
-const HARMLESS: [&str; 9] = [
-    "cat", "echo", "false", "head", "ls", "printf", "pwd", "sleep", "true",
-];
+/// Commands after which nobody knows the directory, or whether the next one runs at all.
+const LEADING_AWAY: [&str; 7] = ["pushd", "popd", "eval", "source", ".", "exit", "exec"];
 /// Longest command that is looked at.
 const MAX_BYTES: usize = 1 << 20;
 
-/// The effects of a command that succeeded; none if nobody knows all of them.
+/// The effects that are known of a command that succeeded.
 pub fn effects(command: &str, directory: &str) -> Vec<Effect> {
     if command.len() > MAX_BYTES {
         return Vec::new();
     }
-    let Some(list) = commands(command) else {
-        return Vec::new();
-    };
+    let list = commands(command);
     // `bash -lc '…'`, as some logs have a command.
-    if let [
-        Simple {
-            words,
-            target: None,
-            ..
-        },
-    ] = list.as_slice()
-        && let [shell, option, inner] = words.as_slice()
+    if let [only] = list.as_slice()
+        && let [Some(shell), Some(option), Some(inner)] = only.words.as_slice()
         && shell.ends_with("sh")
         && matches!(option.as_str(), "-c" | "-lc")
     {
         return effects(inner, directory);
     }
+    // The exit code of the list is that of its last command, and of those that are joined to it by `&&`.
+    let before = &list[..list.len().saturating_sub(1)];
+    let certain = before.iter().rposition(|command| command.then != Then::And);
+    let certain = certain.map_or(0, |at| at + 1);
     let mut directory = directory.to_owned();
     let mut all = Vec::new();
-    let count = list.len();
-    for (at, command) in list.into_iter().enumerate() {
-        if let [name, to] = command.words.as_slice()
-            && name == "cd"
-        {
-            directory = full_path(&directory, to).into_owned();
-            continue;
-        }
-        match command.effects(&directory) {
-            // Only the last command of a list says by its exit code that it succeeded, and those before it by `&&`.
-            Some(found) if found.is_empty() || command.and_then || at + 1 == count => {
-                all.extend(found)
+    for (at, command) in list.iter().enumerate() {
+        match command.words.as_slice() {
+            [Some(name), Some(to)] if name == "cd" => {
+                directory = full_path(&directory, to).into_owned();
             }
-            _ => return Vec::new(),
+            [Some(name), ..] if name == "cd" || LEADING_AWAY.contains(&name.as_str()) => break,
+            _ => all.extend(command.effects(&directory, at >= certain)),
         }
     }
     all
 }
 
-/// A command with its words, and where its output goes.
-#[derive(Debug, Default)]
-struct Simple {
-    words: Vec<String>,
-    /// The file, and whether the output is appended.
-    target: Option<(String, bool)>,
-    /// The text of `<<EOF`.
-    input: Option<String>,
-    /// The next command runs only if this one succeeded.
-    and_then: bool,
-}
-
 impl Simple {
-    /// `None` if nobody knows them.
-    fn effects(&self, directory: &str) -> Option<Vec<Effect>> {
+    fn effects(&self, directory: &str, succeeded: bool) -> Vec<Effect> {
         let full = |path: &str| full_path(directory, path).into_owned();
-        let (name, rest) = self.words.split_first()?;
-        let (name, rest) = match (name.as_str(), rest.split_first()) {
-            ("git", Some((verb, rest))) if verb == "mv" || verb == "rm" => (verb.as_str(), rest),
+        let words: Option<Vec<&str>> = self.words.iter().map(Option::as_deref).collect();
+        if let Some(Target { path, appended }) = &self.target {
+            let text = words.as_ref().and_then(|words| self.output(words));
+            return match (path, text) {
+                (None, _) => Vec::new(),
+                (Some(path), None) => vec![Effect::Changed { path: full(path) }],
+                (Some(path), Some(text)) if *appended => vec![Effect::Appended {
+                    path: full(path),
+                    text,
+                }],
+                (Some(path), Some(text)) => vec![Effect::Written {
+                    path: full(path),
+                    text,
+                }],
+            };
+        }
+        let Some((name, rest)) = words.as_deref().and_then(<[_]>::split_first) else {
+            return Vec::new();
+        };
+        let (name, rest) = match (*name, rest.split_first()) {
+            ("git", Some((verb, rest))) if matches!(*verb, "mv" | "rm") => (*verb, rest),
             (name, _) => (name, rest),
         };
-        if let Some((path, appended)) = &self.target {
-            let text = self.output(name, rest)?;
-            let path = full(path);
-            return Some(vec![match appended {
-                true => Effect::Appended { path, text },
-                false => Effect::Written { path, text },
-            }]);
+        if let ("sed", ["-i", script, files @ ..]) = (name, rest) {
+            let files = files.iter().filter(|file| !file.starts_with('-'));
+            return files
+                .map(|file| substituted(script, full(file), succeeded))
+                .collect();
         }
-        if let ("sed", [option, script, files @ ..]) = (name, rest)
-            && option == "-i"
-            && !script.starts_with('-')
-            && files.iter().all(|file| !file.starts_with('-'))
-        {
-            return Some(
-                files
-                    .iter()
-                    .map(|file| Effect::Changed { path: full(file) })
-                    .collect(),
-            );
+        if !succeeded {
+            return Vec::new();
         }
+        let is_option = |word: &&&str| matches!(**word, "-f" | "-q" | "-r" | "-rf" | "-fr" | "--");
         let files: Vec<&str> = rest
             .iter()
-            .map(String::as_str)
-            .filter(|word| !matches!(*word, "-f" | "-q" | "--"))
+            .filter(|word| !is_option(word))
+            .copied()
             .collect();
-        if files.iter().any(|file| file.starts_with('-')) && !HARMLESS.contains(&name) {
-            return None;
-        }
         match (name, files.as_slice()) {
-            ("rm", files) if !files.is_empty() => Some(
-                files
-                    .iter()
-                    .map(|file| Effect::Removed { path: full(file) })
-                    .collect(),
-            ),
+            (_, files) if files.iter().any(|file| file.starts_with('-')) => Vec::new(),
+            ("rm", files) => files
+                .iter()
+                .map(|file| Effect::Removed { path: full(file) })
+                .collect(),
             // Into a directory the file would keep its name; with the same ending it is a file.
-            ("mv" | "cp", [from, to]) if ending(from).is_some() && ending(from) == ending(to) => {
-                let (from, to) = (full(from), full(to));
-                Some(vec![match name {
-                    "mv" => Effect::Moved { from, to },
-                    _ => Effect::Copied { from, to },
-                }])
+            ("mv", [from, to]) if is_one_ending(from, to) => {
+                vec![Effect::Moved {
+                    from: full(from),
+                    to: full(to),
+                }]
             }
-            ("mkdir", _) => Some(Vec::new()),
-            _ => HARMLESS.contains(&name).then(Vec::new),
+            ("cp", [from, to]) if is_one_ending(from, to) => {
+                vec![Effect::Copied {
+                    from: full(from),
+                    to: full(to),
+                }]
+            }
+            _ => Vec::new(),
         }
     }
 
-    /// What the command prints.
-    fn output(&self, name: &str, words: &[String]) -> Option<String> {
-        match (name, words, &self.input) {
-            ("cat", [], Some(text)) => Some(text.clone()),
-            ("echo", words, None)
+    /// What the command prints, if it prints to its file alone.
+    fn output(&self, words: &[&str]) -> Option<String> {
+        match (words, &self.input) {
+            _ if self.is_piped => None,
+            (["cat"], Some(Word::Some(text))) => Some(text.clone()),
+            ([] | [":"] | ["true"], None) => Some(String::new()),
+            (["echo", words @ ..], None)
                 if !words
                     .iter()
                     .any(|word| word.starts_with('-') || word.contains('\\')) =>
             {
                 Some(words.join(" ") + "\n")
             }
-            ("printf", [format], None) if !format.contains('%') => {
-                let text = format.replace("\\n", "\n").replace("\\t", "\t");
-                (!text.contains('\\')).then_some(text)
-            }
+            (["printf", format], None) => printed(format),
             _ => None,
         }
     }
 }
 
-fn ending(path: &str) -> Option<&str> {
-    let name = path.rsplit('/').next()?;
-    name.rsplit_once('.')
-        .map(|(_, ending)| ending)
-        .filter(|ending| !ending.is_empty())
+fn is_one_ending(one: &str, other: &str) -> bool {
+    fn ending(path: &str) -> Option<&str> {
+        let (_, ending) = path.rsplit('/').next()?.rsplit_once('.')?;
+        Some(ending).filter(|ending| !ending.is_empty())
+    }
+    ending(one).is_some() && ending(one) == ending(other)
 }
 
-/// The commands of a list; `None` if it has something that is not understood.
-fn commands(text: &str) -> Option<Vec<Simple>> {
-    let mut all = Vec::new();
-    let mut now = Simple::default();
-    let mut rest = text;
-    loop {
-        rest = rest.trim_start_matches([' ', '\t']);
-        if let Some(after) = rest.strip_prefix("&&") {
-            now.and_then = true;
-            all.push(std::mem::take(&mut now));
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix([';', '\n']) {
-            if !now.words.is_empty() {
-                all.push(std::mem::take(&mut now));
+/// The effect of `sed -i SCRIPT FILE`: known for `s/old/new/` and `s/old/new/g` without a pattern.
+fn substituted(script: &str, path: String, succeeded: bool) -> Effect {
+    let is_plain = |text: &str| !text.contains(['\\', '.', '*', '[', ']', '^', '$', '&', '\n']);
+    let parts: Vec<&str> = script.split('/').collect();
+    match parts.as_slice() {
+        ["s", old, new, flags @ ("" | "g")]
+            if succeeded && !old.is_empty() && is_plain(old) && is_plain(new) =>
+        {
+            Effect::Replaced {
+                path,
+                old: (*old).to_owned(),
+                new: (*new).to_owned(),
+                every: *flags == "g",
             }
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix("<<") {
-            let (mark, after) = word(after.trim_start_matches([' ', '\t']))?;
-            let is_quoted = rest[2..].trim_start().starts_with(['\'', '"']);
-            let (line, body) = after.split_once('\n')?;
-            let end = format!("\n{mark}");
-            let whole = format!("\n{body}");
-            let at = whole
-                .match_indices(&end)
-                .find(|(at, _)| matches!(whole.as_bytes().get(at + end.len()), None | Some(b'\n')))?
-                .0;
-            let input = &whole[1..=at.max(1) - usize::from(at == 0)];
-            let input = if at == 0 { "" } else { input };
-            if !is_quoted && input.contains(['$', '`', '\\']) {
-                return None;
-            }
-            now.input = Some(input.to_owned());
-            // What stands on the line of the mark belongs to the command.
-            let behind = &whole[at + end.len()..];
-            let line = line.trim();
-            if let Some(target) = line.strip_prefix('>') {
-                now.target = Some(target_of(target)?);
-            } else if !line.is_empty() {
-                return None;
-            }
-            let more = commands(behind)?;
-            all.push(now);
-            all.extend(more);
-            return Some(all);
-        } else if let Some(after) = rest.strip_prefix('>') {
-            let is_append = after.starts_with('>');
-            let (path, after) = word(after.trim_start_matches('>').trim_start_matches(' '))?;
-            now.target = Some((path, is_append));
-            rest = after;
-        } else if rest.is_empty() {
-            if !now.words.is_empty() {
-                all.push(now);
-            }
-            return Some(all);
-        } else {
-            let (found, after) = word(rest)?;
-            now.words.push(found);
-            rest = after;
         }
+        _ => Effect::Changed { path },
     }
 }
 
-fn target_of(text: &str) -> Option<(String, bool)> {
-    let is_append = text.starts_with('>');
-    let (path, rest) = word(text.trim_start_matches('>').trim())?;
-    rest.trim().is_empty().then_some((path, is_append))
-}
-
-/// A word without anything that a shell would replace, and what stands behind it.
-fn word(text: &str) -> Option<(String, &str)> {
-    let (mut word, mut rest, mut has_any) = (String::new(), text, false);
+/// What `printf FORMAT` prints: a text with escapes.
+fn printed(format: &str) -> Option<String> {
+    let mut text: Vec<u8> = Vec::new();
+    let mut rest = format;
     while let Some(first) = rest.chars().next() {
+        rest = &rest[first.len_utf8()..];
         match first {
-            ' ' | '\t' | '\n' | ';' | '>' | '&' | '<' => break,
-            '\'' => {
-                let (inner, after) = rest[1..].split_once('\'')?;
-                word.push_str(inner);
-                rest = after;
-            }
-            '"' => {
-                let (inner, after) = rest[1..].split_once('"')?;
-                if inner.contains(['$', '`', '\\', '!']) {
-                    return None;
-                }
-                word.push_str(inner);
-                rest = after;
-            }
-            '$' | '`' | '\\' | '*' | '?' | '[' | ']' | '(' | ')' | '{' | '}' | '~' | '|' | '#'
-            | '!' => return None,
-            other => {
-                word.push(other);
-                rest = &rest[other.len_utf8()..];
-            }
+            '%' => rest = rest.strip_prefix('%').inspect(|_| text.push(b'%'))?,
+            '\\' => rest = escaped(rest, &mut text)?,
+            other => text.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
         }
-        has_any = true;
     }
-    has_any.then_some((word, rest))
+    String::from_utf8(text).ok()
+}
+
+/// Reads what follows a `\`, and returns the rest.
+fn escaped<'t>(rest: &'t str, text: &mut Vec<u8>) -> Option<&'t str> {
+    let first = rest.chars().next()?;
+    let digits = |text: &str, most: usize, radix: u32| {
+        text.chars()
+            .take(most)
+            .take_while(|c| c.is_digit(radix))
+            .count()
+    };
+    let (skipped, count, radix) = match first {
+        'x' => (1, digits(&rest[1..], 2, 16), 16),
+        '0'..='7' => (0, digits(rest, 3, 8), 8),
+        _ => {
+            let known = [
+                ('n', b'\n'),
+                ('t', b'\t'),
+                ('r', b'\r'),
+                ('\\', b'\\'),
+                ('"', b'"'),
+                ('\'', b'\''),
+            ];
+            text.push(known.iter().find(|(sign, _)| *sign == first)?.1);
+            return Some(&rest[1..]);
+        }
+    };
+    let (number, rest) = rest[skipped..].split_at(count);
+    text.push(u8::from_str_radix(number, radix).ok()?);
+    Some(rest)
 }
 
 #[cfg(test)]
@@ -279,6 +235,7 @@ mod tests {
             Effect::Moved { from, to } => format!("{from} -> {to}"),
             Effect::Copied { from, to } => format!("{from} => {to}"),
             Effect::Removed { path } => format!("{path} gone"),
+            Effect::Replaced { path, old, new, .. } => format!("{path}: {old} to {new}"),
             Effect::Changed { path } => format!("{path} ?"),
         };
         effects(command, "/p").iter().map(show).collect()
@@ -286,28 +243,30 @@ mod tests {
 
     #[test]
     fn texts_that_a_command_writes_are_known() {
-        assert_eq!(
-            of("cat > a.py <<'EOF'\nx = $1\ny\nEOF\n"),
-            ["/p/a.py = \"x = $1\\ny\\n\""]
-        );
-        assert_eq!(of("cat <<EOF >> d/a.py\nx\nEOF"), ["/p/d/a.py + \"x\\n\""]);
-        assert_eq!(of("echo ok && cat > a <<'E'\nE"), ["/p/a = \"\""]);
-        assert_eq!(
-            of("echo one two > docs/one.txt"),
-            ["/p/docs/one.txt = \"one two\\n\""]
-        );
-        assert_eq!(
-            of("/bin/bash -lc \"printf 'def f():\\n    pass\\n' > a.py\""),
-            [""; 0]
-        );
-        assert_eq!(
-            of("bash -lc 'printf \"a b\" > a.py'"),
-            ["/p/a.py = \"a b\""]
-        );
-        assert_eq!(
-            of("printf 'by bash\\n' > a.txt"),
-            ["/p/a.txt = \"by bash\\n\""]
-        );
+        for (command, effect) in [
+            (
+                "cat > a.py <<'EOF'\nx = $1\ny\nEOF\n",
+                "/p/a.py = \"x = $1\\ny\\n\"",
+            ),
+            ("cat <<EOF >> d/a.py\nx\nEOF", "/p/d/a.py + \"x\\n\""),
+            ("echo ok && cat > a <<'E'\nE", "/p/a = \"\""),
+            (
+                "echo one two > docs/one.txt",
+                "/p/docs/one.txt = \"one two\\n\"",
+            ),
+            (
+                "/bin/bash -lc \"printf 'def f():\\n    pass\\n' > a.py\"",
+                "/p/a.py = \"def f():\\n    pass\\n\"",
+            ),
+            ("bash -lc 'printf \"a b\" > a.py'", "/p/a.py = \"a b\""),
+            (
+                "printf 'caf\\xc3\\xa9 100%%\\n' > a.txt",
+                "/p/a.txt = \"café 100%\\n\"",
+            ),
+            (": > a", "/p/a = \"\""),
+        ] {
+            assert_eq!(of(command), [effect], "{command}");
+        }
     }
 
     #[test]
@@ -317,33 +276,59 @@ mod tests {
             ["/p/src/tabs.txt -> /p/src/moved.txt"]
         );
         assert_eq!(
-            of("rm -f a.py b.py && cp c.rs d.rs"),
+            of("rm -rf a.py b.py && cp c.rs d.rs"),
             ["/p/a.py gone", "/p/b.py gone", "/p/c.rs => /p/d.rs"]
         );
         assert_eq!(
             of("sed -i 's/a/b/' a.py && mv b.py c.py"),
-            ["/p/a.py ?", "/p/b.py -> /p/c.py"]
+            ["/p/a.py: a to b", "/p/b.py -> /p/c.py"]
         );
-        assert_eq!(of("git mv a.md b.md"), ["/p/a.md -> /p/b.md"]);
+        assert_eq!(of("git mv a.md b.md 2>/dev/null"), ["/p/a.md -> /p/b.md"]);
+    }
+
+    #[test]
+    fn a_text_is_known_beside_commands_that_are_not() {
+        assert_eq!(of("echo x > a.txt; false"), ["/p/a.txt = \"x\\n\""]);
+        assert_eq!(
+            of("sleep 3; python fix.py || echo $x; echo y >> b"),
+            ["/p/b + \"y\\n\""]
+        );
+        assert_eq!(
+            of("for i in 1 2; do echo $i; done; echo end > b"),
+            ["/p/b = \"end\\n\""]
+        );
+    }
+
+    #[test]
+    fn only_what_the_exit_code_tells_of_moves_or_removes() {
+        assert_eq!(of("mv a.py b.py; ls"), [""; 0]);
+        assert_eq!(of("mv a.py b.py && ls; ls"), [""; 0]);
+        assert_eq!(of("rm a.py || true"), [""; 0]);
+        assert_eq!(of("ls; rm a.py && ls"), ["/p/a.py gone"]);
+        assert_eq!(of("sed -i 's/a/b/' a.py; ls"), ["/p/a.py ?"]);
     }
 
     #[test]
     fn what_a_shell_would_replace_or_another_program_does_is_not_known() {
         for command in [
-            "sed -i -e 's/a/b/' a.py && mv a.py b.py",
-            "python fix.py && mv a.py b.py",
             "mv a.py src",
             "rm *.py",
-            "rm -r src",
-            "echo $HOME > a.txt",
-            "cat > a <<EOF\n$HOME\nEOF",
-            "echo x > a.txt; false",
-            "cat a.txt > b.txt",
+            "echo x > $HOME/a.txt",
+            "cd $X && echo x > a.txt",
+            "(cd src && echo x > a.txt)",
             "echo a | tee b.txt",
             "echo 'unfinished > a",
-            "mv a.py b.py; ls",
         ] {
             assert_eq!(of(command), [""; 0], "{command}");
+        }
+        for command in [
+            "echo $HOME > a",
+            "cat > a <<EOF\n$HOME\nEOF",
+            "cat b > a",
+            "sed -i 's/a./b/' a",
+            "seq 3 > a",
+        ] {
+            assert_eq!(of(command), ["/p/a ?"], "{command}");
         }
     }
 }

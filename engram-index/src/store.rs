@@ -14,7 +14,7 @@ use crate::rows::FileRef;
 pub const DATABASE: &str = "index.db";
 const LOCK: &str = "index.lock";
 /// Raised by every change of `schema.sql`.
-pub const SCHEMA: i64 = 4;
+pub const SCHEMA: i64 = 6;
 const SQL: &str = include_str!("schema.sql");
 /// Pages of the database that are kept in memory while it is written, in KiB.
 const WRITE_CACHE: i64 = 128 << 10;

@@ -30,6 +30,8 @@ const READING: [&str; 3] = ["read", "mcp", "other"];
 const NAMING_LINES: u64 = 4;
 /// Longest string among arguments that may be a path.
 const MAX_PATH_BYTES: usize = 4096;
+/// Longest fact of a session that is kept, in characters.
+const FACT_CHARS: usize = 1024;
 /// Most strings of one call that may be a path.
 const MAX_PATHS: usize = 64;
 
@@ -265,11 +267,16 @@ impl Builder {
                 tape.adapter = format!("{} {}", start.adapter_id, start.adapter_version);
                 tape.schema = start.schema.to_owned();
                 tape.support = start.claims.support.as_str().to_owned();
+                tape.facts.version = start.harness.version.map(|version| bounded(version));
                 self.has_anchors = start.anchors == SCHEME;
             }
             Meta::TapeStop(stop) => {
                 self.rows.tape.input_hash = digest(&stop.input.hash);
                 self.rows.tape.complete = stop.complete;
+            }
+            Meta::Revision(change) => {
+                let version = change.harness.version.map(|version| bounded(version));
+                self.rows.tape.facts.version = version;
             }
             Meta::Session(facts) => self.session(facts),
             Meta::Usage(usage) if !at.replay => self.usage(usage),
@@ -297,6 +304,16 @@ impl Builder {
         first(&mut tape.parent_session, facts.parent_session_id);
         first(&mut tape.parent_call, facts.parent_call_id);
         first(&mut tape.fork_of, facts.fork_of);
+        let of_session = &mut tape.facts;
+        let first = |to: &mut Option<String>, from: Option<Text<'_>>| {
+            if to.is_none() {
+                *to = from.map(bounded).filter(|text| !text.is_empty());
+            }
+        };
+        first(&mut of_session.cwd, facts.cwd);
+        first(&mut of_session.model, facts.model);
+        first(&mut of_session.repo_url, facts.repo_url);
+        of_session.title = facts.title.map(bounded).or(of_session.title.take());
     }
 
     fn usage(&mut self, usage: &Usage<'_>) {
@@ -419,6 +436,7 @@ impl Builder {
                 Effect::Written { path, .. }
                 | Effect::Appended { path, .. }
                 | Effect::Removed { path }
+                | Effect::Replaced { path, .. }
                 | Effect::Changed { path } => (path.clone(), None),
                 Effect::Moved { from, to } | Effect::Copied { from, to } => {
                     (to.clone(), Some(self.file(from)))
@@ -432,6 +450,9 @@ impl Builder {
                 Effect::Moved { .. } => self.rebuild.link(&row, Kind::Moved),
                 Effect::Copied { .. } => self.rebuild.link(&row, Kind::Copied),
                 Effect::Removed { .. } => self.rebuild.removed(&row),
+                Effect::Replaced {
+                    old, new, every, ..
+                } => self.rebuild.replaced(&row, old, new, *every),
                 Effect::Changed { .. } => self.rebuild.lost(&row),
             }
         }
@@ -582,6 +603,11 @@ struct At {
 
 fn owned(text: Text<'_>) -> String {
     text.decode_lossy().into_owned()
+}
+
+/// The beginning of a text: a log can have a title of any length.
+fn bounded(text: Text<'_>) -> String {
+    text.decode_lossy().chars().take(FACT_CHARS).collect()
 }
 
 fn pair(range: Range) -> (i64, i64) {

@@ -1,9 +1,11 @@
 //! Windows of tapes: the prompt, the reasoning and the arguments that belong to a call, read from their bytes.
 
+use std::borrow::Cow;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use engram_core::event::{Channel, Event, EventRecord};
+use engram_core::redact::{redacted, redacted_json};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
@@ -26,6 +28,15 @@ const MAX_LINE: u64 = 64 << 20;
 const MAX_DEPTH: usize = 10;
 const STATUS: [&str; 4] = ["ok", "error", "denied", "cancelled"];
 
+/// Whether keys and tokens of a tape stand in quotations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// As the tape has them.
+    Shown,
+    /// Each is replaced by `[redacted:<rule>]`, as by [`engram_core::redact`].
+    Replaced,
+}
+
 /// A call, with what is needed to read around it.
 pub struct Call {
     pub info: CallInfo,
@@ -33,17 +44,18 @@ pub struct Call {
     pub prompt: Option<i64>,
     pub offset: Option<u64>,
     path: Option<PathBuf>,
+    keys: Keys,
 }
 
 /// A call of a tape, or its event where the tape names no call.
-pub fn call(db: &Connection, tape: i64, seq: i64) -> rusqlite::Result<Call> {
+pub fn call(db: &Connection, tape: i64, seq: i64, keys: Keys) -> rusqlite::Result<Call> {
     let (path, absent) = place(db, tape)?;
     let sql = "SELECT h.text, s.text, a.text FROM tape JOIN name h ON h.id = harness LEFT JOIN name s ON s.id = session
         LEFT JOIN name a ON a.id = agent WHERE tape.id = ?1";
     let (harness, session, agent) = db
         .prepare_cached(sql)?
         .query_row([tape], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let sql = "SELECT prompt, offset, tool.text, i.text, model.text, status, t, agent.text FROM call JOIN name tool ON tool.id = tool
+    let sql = "SELECT prompt, offset, tool.text, i.text, model.text, status, t, agent.text, k.text FROM call JOIN name tool ON tool.id = tool JOIN name k ON k.id = kind
         LEFT JOIN name i ON i.id = call_id LEFT JOIN name model ON model.id = model LEFT JOIN name agent ON agent.id = agent
         WHERE tape = ?1 AND seq = ?2";
     let mut info = CallInfo {
@@ -63,6 +75,7 @@ pub fn call(db: &Connection, tape: i64, seq: i64) -> rusqlite::Result<Call> {
             .get::<_, Option<usize>>(5)?
             .and_then(|status| STATUS.get(status).copied());
         info.t = row.get::<_, Option<i64>>(6)?.map(names::time);
+        info.kind = row.get(8)?;
         if let Some(agent) = row.get(7)? {
             info.agent = Some(agent);
         }
@@ -75,6 +88,7 @@ pub fn call(db: &Connection, tape: i64, seq: i64) -> rusqlite::Result<Call> {
         prompt: prompt.flatten(),
         offset,
         path: Some(path).filter(|_| !absent),
+        keys,
     })
 }
 
@@ -111,19 +125,9 @@ impl Call {
             .query_row([self.tape, seq], |row| row.get(0))
             .optional()?;
         Ok(offset.zip(self.path.as_ref()).and_then(|(offset, path)| {
-            let line = line_at(path, offset)?;
-            let record = EventRecord::parse(&line)
-                .ok()
-                .filter(|record| record.seq.get() as i64 == seq)?;
-            let Event::MsgIn(message) = record.event else {
-                return None;
-            };
-            let attached = message.attachments.len();
-            let text = message
-                .text
-                .map(|text| text.decode_lossy().into_owned())
-                .unwrap_or_else(|| format!("({attached} attachments)"));
-            Some(quote(path, seq, &text, PROMPT_CHARS))
+            let Prompt { text, attachments } = prompt_at(path, offset, seq)?;
+            let text = text.unwrap_or_else(|| format!("({attachments} attachments)"));
+            Some(quote(path, seq, &text, PROMPT_CHARS, self.keys))
         }))
     }
 
@@ -144,7 +148,7 @@ impl Call {
             };
             seen.push(parent);
             tape = parent;
-            quotes.extend(call(db, parent, seq)?.prompt(db)?);
+            quotes.extend(call(db, parent, seq, self.keys)?.prompt(db)?);
         }
         Ok(quotes)
     }
@@ -199,6 +203,7 @@ impl Call {
                     record.seq.get() as i64,
                     &text.decode_lossy(),
                     REASONING_CHARS,
+                    self.keys,
                 ));
             }
         }
@@ -219,8 +224,15 @@ impl Call {
                 text.push_str(&format!("{key}{sign}{}\n", value.trim_end_matches('\n')));
             }
         });
-        Some(quote(path, self.info.seq, text.trim_end(), CHANGE_CHARS))
-            .filter(|quote| !quote.text.is_empty())
+        // The arguments have no keys any more: what a diff makes of them, no rule would find.
+        let text = quote(
+            path,
+            self.info.seq,
+            text.trim_end(),
+            CHANGE_CHARS,
+            Keys::Shown,
+        );
+        Some(text).filter(|quote| !quote.text.is_empty())
     }
 
     /// The arguments of the call.
@@ -232,8 +244,38 @@ impl Call {
         let Event::ToolCall(call) = record.event else {
             return None;
         };
-        serde_json::from_str(call.args?).ok()
+        let args = match self.keys {
+            Keys::Shown => Cow::Borrowed(call.args?),
+            Keys::Replaced => redacted_json(call.args?),
+        };
+        serde_json::from_str(&args).ok()
     }
+}
+
+/// A prompt on a tape.
+struct Prompt {
+    text: Option<String>,
+    attachments: usize,
+}
+
+/// The prompt at a byte of a tape; `None` if the tape is not as it was.
+fn prompt_at(path: &Path, offset: u64, seq: i64) -> Option<Prompt> {
+    let line = line_at(path, offset)?;
+    let record = EventRecord::parse(&line)
+        .ok()
+        .filter(|record| record.seq.get() as i64 == seq)?;
+    let Event::MsgIn(message) = record.event else {
+        return None;
+    };
+    Some(Prompt {
+        text: message.text.map(|text| text.decode_lossy().into_owned()),
+        attachments: message.attachments.len(),
+    })
+}
+
+/// The text of the prompt at a byte of a tape; `None` if the tape is not as it was, or the prompt has no text.
+pub fn text_of_prompt(path: &Path, offset: u64, seq: i64) -> Option<String> {
+    prompt_at(path, offset, seq)?.text
 }
 
 /// What was said and thought before a call.
@@ -293,10 +335,14 @@ pub fn line_at(path: &Path, offset: u64) -> Option<String> {
         .map(|line| line.trim_end_matches('\n').to_owned())
 }
 
-/// A quotation with at most so many characters.
-pub fn quote(path: &Path, seq: i64, text: &str, chars: usize) -> Quote {
+/// A quotation with at most so many characters. Keys are replaced before it is cut: no rule knows half a key.
+pub fn quote(path: &Path, seq: i64, text: &str, chars: usize, keys: Keys) -> Quote {
+    let text = match keys {
+        Keys::Shown => Cow::Borrowed(text),
+        Keys::Replaced => redacted(text),
+    };
     let end = text.char_indices().nth(chars).map(|(at, _)| at);
-    let text_shown = end.map_or(text, |end| &text[..end]).to_owned();
+    let text_shown = end.map_or(&*text, |end| &text[..end]).to_owned();
     Quote {
         quoted: true,
         from: format!("{}#{seq}", path.to_string_lossy()),

@@ -115,7 +115,8 @@ impl Writer {
         let names = self.names_of(tape)?;
         let sql =
             "INSERT INTO tape (tape_hash, input_hash, harness, session, agent, adapter, schema, support, complete, t0, t1, bytes, events,
-            parent_session, parent_call, fork_of) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+            parent_session, parent_call, fork_of, version, cwd, title, model, repo_url)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
         let [
             harness,
             session,
@@ -140,7 +141,12 @@ impl Writer {
             tape.events,
             parent_session,
             parent_call,
-            fork_of
+            fork_of,
+            tape.facts.version,
+            tape.facts.cwd,
+            tape.facts.title,
+            tape.facts.model,
+            tape.facts.repo_url
         ])
     }
 
@@ -326,8 +332,9 @@ impl Writer {
             row.t,
             row.data
         ])?;
-        if matches!(row.kind, Kind::Changed | Kind::Created | Kind::Piece) {
-            let has_two = row.has_before || row.kind == Kind::Piece;
+        let is_part = matches!(row.kind, Kind::Piece | Kind::Appended);
+        if is_part || matches!(row.kind, Kind::Changed | Kind::Created) {
+            let has_two = row.has_before || is_part;
             let made = diff::come(&row.data, usize::from(has_two));
             let telling = made.into_iter().filter(|key| letters(*key) >= MIN_LETTERS);
             anchors.lines.extend(telling.map(|key| (key, file)));
@@ -380,8 +387,8 @@ impl Writer {
         ] = names;
         let tape = &rows.tape;
         let sql = "UPDATE tape SET tape_hash = ?2, input_hash = ?3, harness = ?4, session = ?5, agent = ?6, adapter = ?7, schema = ?8,
-            support = ?9, complete = ?10, t0 = ?11, t1 = ?12, bytes = ?13, events = ?14, parent_session = ?15, parent_call = ?16, fork_of = ?17
-            WHERE id = ?1";
+            support = ?9, complete = ?10, t0 = ?11, t1 = ?12, bytes = ?13, events = ?14, parent_session = ?15, parent_call = ?16, fork_of = ?17,
+            version = ?18, cwd = ?19, title = ?20, model = ?21, repo_url = ?22 WHERE id = ?1";
         self.db.prepare_cached(sql)?.execute(params![
             id,
             tape.tape_hash,
@@ -399,7 +406,12 @@ impl Writer {
             tape.events,
             parent_session,
             parent_call,
-            fork_of
+            fork_of,
+            tape.facts.version,
+            tape.facts.cwd,
+            tape.facts.title,
+            tape.facts.model,
+            tape.facts.repo_url
         ])?;
         // The older tape is still somewhere: it is known, so that it is not read again.
         if self.has_place(id)? {

@@ -71,10 +71,10 @@ impl Limits {
     }
 }
 
-/// A line of an agent. The texts of all lines, one after the other, are what it printed.
+/// A line of an agent, or several lines of text. The texts of all, one after the other, are what it printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// The line with its end; bytes that are not UTF-8 are replaced.
+    /// The line with its end, at most as long as the limits say; bytes that are not UTF-8 are replaced.
     pub text: String,
     /// What it is.
     pub kind: LineKind,
@@ -83,7 +83,7 @@ pub struct Line {
 /// What a line of an agent is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineKind {
-    /// Text, or a piece of a line that is too long.
+    /// Lines of text, or a piece of a line that is too long.
     Text,
     /// A frame with another nonce.
     Foreign,
@@ -374,7 +374,8 @@ impl Scanner {
             bytes = rest;
             if self.line.ends_with(b"\n") {
                 let line = std::mem::take(&mut self.line);
-                out.push(self.whole(&line));
+                let line = self.whole(&line);
+                self.add(line, out);
                 self.place = Place::Begin;
             } else if self.line.len() > self.limits.max_line_bytes {
                 self.piece(out);
@@ -386,9 +387,24 @@ impl Scanner {
     pub fn end_block(&mut self, out: &mut Vec<Line>) {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
-            out.push(self.whole(&line));
+            let line = self.whole(&line);
+            self.add(line, out);
         }
         self.place = Place::Begin;
+    }
+
+    /// Adds a line. Lines of text are one, as far as it is no longer than a line may be: many short ones take no more room than their bytes.
+    fn add(&self, line: Line, out: &mut Vec<Line>) {
+        match out.last_mut() {
+            Some(before)
+                if (&before.kind, &line.kind) == (&LineKind::Text, &LineKind::Text)
+                    && before.text.ends_with('\n')
+                    && before.text.len() + line.text.len() <= self.limits.max_line_bytes =>
+            {
+                before.text.push_str(&line.text);
+            }
+            _ => out.push(line),
+        }
     }
 
     /// How many requests there were.

@@ -9,7 +9,7 @@ use crate::episode::{Decision, Ids};
 use crate::error::ProfileError;
 use crate::receipt::{
     Blocked, Decided, Ended, Requested, ReviewReceipt, Started, ToolLogEntry, ToolLogIndex,
-    ToolReceipt, hash_of,
+    ToolReceipt, ToolStart, hash_of,
 };
 
 /// What stands for the hash before the first line.
@@ -45,7 +45,9 @@ pub enum Entry {
     ToolRequested(Requested),
     /// The driver allowed or denied it.
     ToolDecided(Decided),
-    /// The tool ran. A tool that was denied has no such line.
+    /// The tool begins. A tool that was denied has no such line.
+    ToolStarted(ToolStart),
+    /// The tool ran.
     ToolExecuted(ToolReceipt),
     /// The episode ended.
     EpisodeEnded(Ended),
@@ -252,6 +254,7 @@ enum Place {
 enum Request {
     Asked(Requested),
     Allowed(Requested),
+    Started(Requested, ToolStart),
     Done,
 }
 
@@ -267,7 +270,10 @@ impl State {
             (Place::Before, Entry::EpisodeStarted(_)) => Place::Runs,
             (
                 Place::Runs,
-                Entry::ToolRequested(_) | Entry::ToolDecided(_) | Entry::ToolExecuted(_),
+                Entry::ToolRequested(_)
+                | Entry::ToolDecided(_)
+                | Entry::ToolStarted(_)
+                | Entry::ToolExecuted(_),
             ) => Place::Runs,
             (Place::Runs, Entry::EpisodeEnded(_)) => Place::Ended,
             (Place::Ended, Entry::ReviewReceiptRecorded(_)) => Place::Reviewed,
@@ -280,6 +286,7 @@ impl State {
         match entry {
             Entry::ToolRequested(requested) => self.asked(requested),
             Entry::ToolDecided(decided) => self.decided(decided),
+            Entry::ToolStarted(start) => self.started(start),
             Entry::ToolExecuted(receipt) => self.executed(receipt),
             _ => Ok(()),
         }
@@ -313,17 +320,34 @@ impl State {
         Ok(())
     }
 
+    fn started(&mut self, start: &ToolStart) -> Result<(), String> {
+        let id = &start.request_id;
+        let Some(Request::Allowed(requested)) = self.requests.get(id) else {
+            return Err(format!("no allowed request is called {id}"));
+        };
+        let begun = Request::Started(requested.clone(), start.clone());
+        self.requests.insert(id.clone(), begun);
+        Ok(())
+    }
+
     fn executed(&mut self, receipt: &ToolReceipt) -> Result<(), String> {
-        let Some(Request::Allowed(requested)) = self.requests.get(&receipt.request_id) else {
-            return Err(format!(
-                "no allowed request is called {}",
-                receipt.request_id
-            ));
+        let id = &receipt.request_id;
+        let Some(Request::Started(requested, start)) = self.requests.get(id) else {
+            return Err(format!("no request that was started is called {id}"));
         };
         if (&requested.tool, &requested.args_hash, Decision::Allow)
             != (&receipt.tool, &receipt.args_hash, receipt.decision)
         {
             return Err("the receipt is not that of the request and the decision".to_owned());
+        }
+        if (&start.executed_by, &start.execution_env, &start.sandbox)
+            != (
+                &receipt.executed_by,
+                &receipt.execution_env,
+                &receipt.sandbox,
+            )
+        {
+            return Err("the receipt is not that of the start".to_owned());
         }
         self.requests
             .insert(receipt.request_id.clone(), Request::Done);

@@ -136,6 +136,22 @@ pub enum AdapterMode {
     HookedVendor,
 }
 
+impl AdapterMode {
+    /// Why a driver runs no episodes in this mode; `None` for a black box, whose only way to act is to ask.
+    pub const fn without_episodes(self) -> Option<&'static str> {
+        match self {
+            AdapterMode::BlackBox => None,
+            AdapterMode::StructuredOutput => Some(
+                "mode structured_output: its agent acts by itself; `engram record` and tiers 1 to 3 judge it",
+            ),
+            AdapterMode::McpBridge => Some("mode mcp_bridge: no bridge over MCP is there"),
+            AdapterMode::HookedVendor => {
+                Some("mode hooked_vendor: this agent cannot be pointed at a model on loopback")
+            }
+        }
+    }
+}
+
 /// Where an agent runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Cwd {
@@ -285,8 +301,10 @@ pub struct VersionProbe {
     pub args: Vec<String>,
     /// Finds the version in what is printed, as the group `version`.
     pub regex: String,
-    /// The versions that the profile is for: `~MAJOR.MINOR`.
-    #[schemars(regex(pattern = r"^~(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$"))]
+    /// The versions that the profile is for: `~MAJOR.MINOR`, or `>=MAJOR.MINOR, <MAJOR.MINOR` for several.
+    #[schemars(regex(
+        pattern = r"^(~|>=(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8}), <)(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$"
+    ))]
     pub expect: String,
 }
 
@@ -361,6 +379,19 @@ impl VersionProbe {
             .size_limit(MAX_REGEX)
             .build()
     }
+
+    /// Whether the profile is for a version.
+    pub fn expects(&self, version: &str) -> Expected {
+        let is_within = || {
+            let (first, end) = range(&self.expect)?;
+            Some((first..end).contains(&major_minor(version)?))
+        };
+        if is_within() == Some(true) {
+            Expected::Yes
+        } else {
+            Expected::No
+        }
+    }
 }
 
 impl Profile {
@@ -406,17 +437,7 @@ impl Profile {
         if !is_version {
             return None;
         }
-        let is_expected = major_minor(version).is_some()
-            && major_minor(version)
-                == major_minor(self.version_probe.expect.trim_start_matches('~'));
-        Some((
-            version,
-            if is_expected {
-                Expected::Yes
-            } else {
-                Expected::No
-            },
-        ))
+        Some((version, self.version_probe.expects(version)))
     }
 }
 
@@ -433,6 +454,27 @@ pub enum Expected {
 fn major_minor(version: &str) -> Option<(u64, u64)> {
     let mut numbers = version.split(['.', '-', '+']);
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// The first version of a range, and the first one behind it; `None` if it is no range.
+pub(crate) fn range(expect: &str) -> Option<((u64, u64), (u64, u64))> {
+    let number = |text: &str| {
+        let is_number = (1..=9).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_digit())
+            && (text == "0" || !text.starts_with('0'));
+        is_number.then(|| text.parse().ok()).flatten()
+    };
+    let exact = |text: &str| {
+        let (major, minor) = text.split_once('.')?;
+        Some((number(major)?, number(minor)?))
+    };
+    if let Some(only) = expect.strip_prefix('~') {
+        let (major, minor) = exact(only)?;
+        return Some(((major, minor), (major, minor + 1)));
+    }
+    let (first, end) = expect.strip_prefix(">=")?.split_once(", <")?;
+    let (first, end) = (exact(first)?, exact(end)?);
+    (first < end).then_some((first, end))
 }
 
 /// The kinds of tools, by the names that tapes have.

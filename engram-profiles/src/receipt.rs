@@ -8,6 +8,7 @@ use crate::canonical;
 use crate::episode::{Decision, EndStatus, ToolStatus};
 use crate::error::ProfileError;
 use crate::hash::{self, ProfileHash};
+use crate::profile::Tier;
 
 /// `ToolExecutionReceiptV1`: what became of one request that was allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,12 @@ pub struct ToolReceipt {
     pub args_hash: String,
     /// It was allowed: a denial has no receipt, and its reason is in [`Decided`].
     pub decision: Decision,
+    /// Who acted: the driver, with its version.
+    pub executed_by: String,
+    /// Where it acted.
+    pub execution_env: ExecutionEnv,
+    /// What it could reach there.
+    pub sandbox: SandboxSummary,
     /// The hash of the result's envelope.
     pub result_hash: String,
     /// The bytes of the envelope.
@@ -32,6 +39,60 @@ pub struct ToolReceipt {
     /// How long it took, in milliseconds; absent where the ledger has no times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+}
+
+/// Where a driver acts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionEnv {
+    /// The operating system, as Rust names it.
+    pub os: String,
+    /// Whose files and processes are there.
+    pub mounts: Mounts,
+}
+
+/// Whose files and processes are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mounts {
+    /// Private ones: those of the caller are not seen, or cannot be changed.
+    Private,
+    /// Those of the caller.
+    Shared,
+}
+
+/// What a tool can reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SandboxSummary {
+    /// The directory below which it reads and writes, as the profile names it: no link is followed out of it.
+    pub root: String,
+    /// Whether it can write there.
+    pub writes: Permission,
+    /// Whether bytes could leave the machine.
+    pub egress: Egress,
+}
+
+/// Whether something may be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Permission {
+    /// It may.
+    Allowed,
+    /// It may not.
+    Refused,
+}
+
+/// The policy under which a request was decided. The profile, whose hash every line has, says the rest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicySnapshot {
+    /// What the driver does for the agent.
+    pub tier: Tier,
+    /// The kind of the tool, as tapes name it; `other` if the profile does not name the tool.
+    pub tool_class: String,
+    /// How many calls the budget still allowed.
+    pub calls_left: u64,
 }
 
 /// `ToolLogIndexV1`: where in the ledger each request is.
@@ -147,6 +208,22 @@ pub struct Decided {
     /// Why it was denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The policy.
+    pub policy_snapshot: PolicySnapshot,
+}
+
+/// `ToolStarted`: from here on the tool may have done something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolStart {
+    /// The request.
+    pub request_id: String,
+    /// Who acts: the driver, with its version.
+    pub executed_by: String,
+    /// Where it acts.
+    pub execution_env: ExecutionEnv,
+    /// What it can reach there.
+    pub sandbox: SandboxSummary,
 }
 
 /// `EpisodeEnded`.
@@ -159,6 +236,8 @@ pub struct Ended {
     pub log_hash: String,
     /// The hash of the index's canonical bytes.
     pub tool_log_index_hash: String,
+    /// The hash of how the run went: its canonical bytes.
+    pub run_hash: String,
 }
 
 /// `ReviewBlockedRecorded`.

@@ -8,7 +8,7 @@ use crate::limits::{
     MAX_MILLISECONDS, MAX_NAME, MAX_REQUESTS, MAX_RESULT_BYTES, MAX_TEXT, MAX_TOOLS,
 };
 use crate::profile::{
-    AdapterMode, HarnessName, InputMode, OutputMode, Profile, ToolBridge, VersionProbe,
+    AdapterMode, HarnessName, InputMode, OutputMode, Profile, ToolBridge, VersionProbe, range,
 };
 use crate::template::{self, ARG_PLACEHOLDERS, EXE, PERMISSION, PROMPT, PROMPT_FILE};
 
@@ -228,6 +228,11 @@ fn bridge(profile: &Profile) -> Checked {
             "a bridge, which a black box needs",
         );
     };
+    rule(
+        profile.adapter_mode == AdapterMode::BlackBox,
+        PLACE,
+        "no bridge: only a black box asks in frames",
+    )?;
     let ToolBridge {
         max_line_bytes,
         max_requests,
@@ -335,15 +340,9 @@ fn probe(probe: &VersionProbe) -> Checked {
         place,
         "one group, called `version`",
     )?;
-    let number = |text: &str| {
-        (1..=9).contains(&text.len())
-            && text.bytes().all(|byte| byte.is_ascii_digit())
-            && (text == "0" || !text.starts_with('0'))
-    };
-    let is_range = probe
-        .expect
-        .strip_prefix('~')
-        .and_then(|rest| rest.split_once('.'))
-        .is_some_and(|(major, minor)| number(major) && number(minor));
-    rule(is_range, format!("{PLACE}/expect"), "~MAJOR.MINOR")
+    rule(
+        range(&probe.expect).is_some(),
+        format!("{PLACE}/expect"),
+        "~MAJOR.MINOR, or >=MAJOR.MINOR, <MAJOR.MINOR",
+    )
 }

@@ -164,6 +164,14 @@ fn id_is_used_once_and_requests_are_counted() {
 }
 
 #[test]
+fn many_short_lines_of_text_take_little_more_than_their_bytes() {
+    let text = "\n".repeat(100_000);
+    let lines = scan(limits(), &[text.as_bytes()]);
+    assert!(lines.len() <= text.len() / 300 + 1, "{}", lines.len());
+    assert!(lines.iter().all(|line| line.kind == LineKind::Text));
+}
+
+#[test]
 fn frame_does_not_go_on_in_the_next_block() {
     let text = request_frame(&nonce(), &request("r1", "{}"));
     let (first, second) = text.split_at(text.len() - 6);

@@ -3,7 +3,11 @@
 use engram_profiles::ProfileHash;
 use engram_profiles::episode::{Decision, EndStatus, Ids, ToolStatus};
 use engram_profiles::ledger::{self, Entry, FIRST, Ledger, Line};
-use engram_profiles::receipt::{Blocked, Decided, Ended, Requested, Started, ToolReceipt};
+use engram_profiles::profile::Tier;
+use engram_profiles::receipt::{
+    Blocked, Decided, Egress, Ended, ExecutionEnv, Mounts, Permission, PolicySnapshot, Requested,
+    SandboxSummary, Started, ToolReceipt, ToolStart,
+};
 
 fn ids() -> Ids {
     Ids {
@@ -40,11 +44,45 @@ fn decided(id: &str, decision: Decision) -> Entry {
         request_id: id.into(),
         decision,
         reason,
+        policy_snapshot: policy(),
     })
 }
 
+fn policy() -> PolicySnapshot {
+    PolicySnapshot {
+        tier: Tier::Edit,
+        tool_class: "read".into(),
+        calls_left: 3,
+    }
+}
+
+fn start(id: &str) -> ToolStart {
+    ToolStart {
+        request_id: id.into(),
+        executed_by: "engram-driver/0.1.0".into(),
+        execution_env: ExecutionEnv {
+            os: "linux".into(),
+            mounts: Mounts::Private,
+        },
+        sandbox: SandboxSummary {
+            root: "{sandbox}".into(),
+            writes: Permission::Allowed,
+            egress: Egress::Refused,
+        },
+    }
+}
+
 fn receipt(id: &str) -> ToolReceipt {
+    let ToolStart {
+        executed_by,
+        execution_env,
+        sandbox,
+        ..
+    } = start(id);
     ToolReceipt {
+        executed_by,
+        execution_env,
+        sandbox,
         request_id: id.into(),
         tool: "read".into(),
         tool_class: "read".into(),
@@ -62,6 +100,7 @@ fn ended() -> Entry {
         status: EndStatus::Completed,
         log_hash: hash("log"),
         tool_log_index_hash: hash("index"),
+        run_hash: hash("run"),
     })
 }
 
@@ -70,6 +109,7 @@ fn sound() -> Vec<Entry> {
         started(),
         requested("r1"),
         decided("r1", Decision::Allow),
+        Entry::ToolStarted(start("r1")),
         Entry::ToolExecuted(receipt("r1")),
         requested("r2"),
         decided("r2", Decision::Deny),
@@ -113,7 +153,7 @@ fn whole_ledger_is_read_as_it_is_written() {
             )
         })
         .collect();
-    assert_eq!(places, [("r1", 1, 3), ("r2", 4, 5)]);
+    assert_eq!(places, [("r1", 1, 4), ("r2", 5, 6)]);
 }
 
 #[test]
@@ -162,37 +202,56 @@ fn order_that_no_episode_has_is_refused() {
         refused(vec![
             started(),
             requested("r1"),
-            Entry::ToolExecuted(receipt("r1"))
+            Entry::ToolStarted(start("r1"))
         ])
         .contains("no allowed request")
+    );
+    assert!(
+        refused(vec![
+            started(),
+            requested("r1"),
+            decided("r1", Decision::Allow),
+            Entry::ToolExecuted(receipt("r1"))
+        ])
+        .contains("no request that was started"),
+        "an end without a start"
     );
     let denied = |reason: Option<&str>| {
         Entry::ToolDecided(Decided {
             request_id: "r1".into(),
             decision: Decision::Deny,
             reason: reason.map(str::to_owned),
+            policy_snapshot: policy(),
         })
     };
     assert!(refused(vec![started(), requested("r1"), denied(None)]).contains("has a reason"));
-    let ran = Entry::ToolExecuted(receipt("r1"));
+    let runs = Entry::ToolStarted(start("r1"));
     assert!(
-        refused(vec![started(), requested("r1"), denied(Some("NO")), ran])
+        refused(vec![started(), requested("r1"), denied(Some("NO")), runs])
             .contains("no allowed request"),
         "denied, and it ran"
     );
-    let other = Entry::ToolExecuted(ToolReceipt {
+    let other_tool = ToolReceipt {
         tool: "write".into(),
         ..receipt("r1")
-    });
-    assert!(
-        refused(vec![
+    };
+    let other_hand = ToolReceipt {
+        executed_by: "agent".into(),
+        ..receipt("r1")
+    };
+    for (receipt, word) in [
+        (other_tool, "not that of the request"),
+        (other_hand, "not that of the start"),
+    ] {
+        let said = refused(vec![
             started(),
             requested("r1"),
             decided("r1", Decision::Allow),
-            other
-        ])
-        .contains("not that of the request")
-    );
+            Entry::ToolStarted(start("r1")),
+            Entry::ToolExecuted(receipt),
+        ]);
+        assert!(said.contains(word), "{said}");
+    }
     assert!(ledger::verify(b"").is_err());
 }
 

@@ -244,6 +244,19 @@ fn all_broken() -> Vec<Broken> {
             "/version_probe/expect",
         ),
         broken(
+            "/version_probe/expect",
+            json!(">=1.2"),
+            "/version_probe/expect",
+        ),
+        beyond_schema(
+            "/version_probe/expect",
+            json!(">=1.2, <1.2"),
+            "/version_probe/expect",
+        ),
+        beyond_schema("/adapter_mode", json!("structured_output"), "/tool_bridge"),
+        beyond_schema("/adapter_mode", json!("mcp_bridge"), "/tool_bridge"),
+        beyond_schema("/adapter_mode", json!("hooked_vendor"), "/tool_bridge"),
+        broken(
             "/health_checks/stall_ms",
             json!(0),
             "/health_checks/stall_ms",
@@ -468,6 +481,16 @@ fn version_is_found_and_compared_by_its_first_two_numbers() {
         probed("codex-cli-record", "codex-cli 0.169.0\n"),
         Some(("0.169.0".to_owned(), Expected::Yes))
     );
+    let codex = &shipped("codex-cli-record").profile.version_probe;
+    for (version, expected) in [
+        ("0.168.9", Expected::No),
+        ("0.169.0", Expected::Yes),
+        ("0.171.3", Expected::Yes),
+        ("0.172.0", Expected::No),
+        ("1.170.0", Expected::No),
+    ] {
+        assert_eq!(codex.expects(version), expected, "{version}");
+    }
     assert_eq!(
         probed("cursor-hooked", "2026.10.01-e373342\n"),
         Some(("2026.10.01".to_owned(), Expected::Yes))

@@ -13,8 +13,8 @@ use serde::Serialize;
 use crate::probe;
 use crate::process::End;
 
-/// The longest time that a program may take to say its version or its flags.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest time that a program may take to say its version, and then its flags, if the caller says nothing else.
+pub const PATIENCE: Duration = Duration::from_secs(10);
 /// The most bytes of a version or of the flags.
 const MAX_PRINTED: u64 = 1 << 20;
 /// The first check.
@@ -47,6 +47,11 @@ impl Outcome {
             .trim_start_matches('P')
             .parse()
             .unwrap_or_default()
+    }
+
+    /// True if nothing can go on after it.
+    pub fn prevents(&self) -> bool {
+        matches!(self.verdict, Verdict::Failed | Verdict::Blocked)
     }
 
     /// The outcome in words: the verdict, the code, and what was found.
@@ -82,7 +87,12 @@ impl Outcome {
 ///
 /// `expected` is the hash that the profile must have. Without it, a profile with the id of a shipped one must be the shipped one. The program is
 /// asked in private mounts, where they can be had.
-pub fn check(bytes: &[u8], expected: Option<&ProfileHash>, exe: Option<&Path>) -> Vec<Outcome> {
+pub fn check(
+    bytes: &[u8],
+    expected: Option<&ProfileHash>,
+    exe: Option<&Path>,
+    patience: Duration,
+) -> Vec<Outcome> {
     let (profile, first) = canonical(bytes, expected);
     let Some(profile) = profile.filter(|_| first.verdict == Verdict::Passed) else {
         let blocked = |check| Outcome::of(check, Verdict::Blocked, "the profile is not sound");
@@ -94,7 +104,7 @@ pub fn check(bytes: &[u8], expected: Option<&ProfileHash>, exe: Option<&Path>) -
         Some(_) if profile.adapter_mode == AdapterMode::HookedVendor => {
             skipped("this agent cannot be pointed at a model on loopback")
         }
-        Some(exe) => program(&profile, exe),
+        Some(exe) => program(&profile, exe, patience),
     };
     [first].into_iter().chain(rest).collect()
 }
@@ -124,8 +134,8 @@ fn canonical(bytes: &[u8], expected: Option<&ProfileHash>) -> (Option<Profile>, 
 }
 
 /// Asks the program for its version and its flags.
-fn program(profile: &Profile, exe: &Path) -> [Outcome; 2] {
-    let first = probe(profile, exe);
+fn program(profile: &Profile, exe: &Path, patience: Duration) -> [Outcome; 2] {
+    let first = probe(profile, exe, patience);
     if first.verdict != Verdict::Passed {
         return [
             first,
@@ -136,14 +146,14 @@ fn program(profile: &Profile, exe: &Path) -> [Outcome; 2] {
             ),
         ];
     }
-    [first, flags(profile, exe)]
+    [first, flags(profile, exe, patience)]
 }
 
-fn probe(profile: &Profile, exe: &Path) -> Outcome {
+fn probe(profile: &Profile, exe: &Path, patience: Duration) -> Outcome {
     const CODE: &str = "ADAPTER_MISCONFIGURED/version";
-    let printed = match printed(exe, &profile.version_probe.args) {
+    let printed = match printed(exe, &profile.version_probe.args, patience) {
         Ok(printed) => printed,
-        Err(what) => return Outcome::failed(PROBE, CODE, what),
+        Err(unsaid) => return unsaid.outcome(PROBE, CODE),
     };
     match profile.probed(&printed) {
         Some((version, Expected::Yes)) => Outcome::of(PROBE, Verdict::Passed, version),
@@ -166,7 +176,7 @@ fn probe(profile: &Profile, exe: &Path) -> Outcome {
     }
 }
 
-fn flags(profile: &Profile, exe: &Path) -> Outcome {
+fn flags(profile: &Profile, exe: &Path, patience: Duration) -> Outcome {
     const CODE: &str = "ADAPTER_MISCONFIGURED/flag";
     let is_word = |argument: &&String| !argument.starts_with(['-', '{']);
     let mut help: Vec<String> = profile
@@ -176,9 +186,9 @@ fn flags(profile: &Profile, exe: &Path) -> Outcome {
         .cloned()
         .collect();
     help.push("--help".to_owned());
-    let help = match printed(exe, &help) {
+    let help = match printed(exe, &help, patience) {
         Ok(help) => help,
-        Err(what) => return Outcome::failed(FLAGS, CODE, what),
+        Err(unsaid) => return unsaid.outcome(FLAGS, CODE),
     };
     let of_tiers = profile
         .permission_mode_map
@@ -213,9 +223,26 @@ fn names(help: &str, flag: &str) -> bool {
     })
 }
 
+/// Why a program did not say what it was asked for.
+enum Unsaid {
+    /// It could not be started, or did not end in time: it may be able to say it, so nothing is known.
+    NotRun(String),
+    /// It ran, and did not say it.
+    Wrong(String),
+}
+
+impl Unsaid {
+    fn outcome(self, check: &'static str, code: &'static str) -> Outcome {
+        match self {
+            Unsaid::NotRun(what) => Outcome::of(check, Verdict::Blocked, what),
+            Unsaid::Wrong(what) => Outcome::failed(check, code, what),
+        }
+    }
+}
+
 /// What a program prints, and what it prints as errors: some have their help there.
-fn printed(exe: &Path, args: &[String]) -> Result<String, String> {
-    let asked = probe::ask(exe, args, PATIENCE)?;
+fn printed(exe: &Path, args: &[String], patience: Duration) -> Result<String, Unsaid> {
+    let asked = probe::ask(exe, args, patience).map_err(Unsaid::NotRun)?;
     let words = format!("`{} {}`", exe.display(), args.join(" "));
     let texts = ["out", "err"].map(|name| asked.read(name, MAX_PRINTED));
     let is_flood = |text: &io::Result<Vec<u8>>| {
@@ -223,19 +250,20 @@ fn printed(exe: &Path, args: &[String]) -> Result<String, String> {
             .is_err_and(|error| error.kind() == io::ErrorKind::FileTooLarge)
     };
     if texts.iter().any(is_flood) {
-        return Err(format!("{words} printed more than {MAX_PRINTED} bytes"));
+        let what = format!("{words} printed more than {MAX_PRINTED} bytes");
+        return Err(Unsaid::Wrong(what));
     }
     match asked.end {
         End::Exit(0) => {
             let bytes = texts.into_iter().collect::<io::Result<Vec<_>>>();
-            let bytes = bytes.map_err(|error| format!("{words}: {error}"))?.concat();
-            Ok(String::from_utf8_lossy(&bytes).into_owned())
+            let bytes = bytes.map_err(|error| Unsaid::Wrong(format!("{words}: {error}")))?;
+            Ok(String::from_utf8_lossy(&bytes.concat()).into_owned())
         }
-        End::Timeout => Err(format!(
-            "{words} took longer than {} seconds",
-            PATIENCE.as_secs()
-        )),
-        end => Err(format!("{words} ended with {end:?}")),
+        End::Timeout => Err(Unsaid::NotRun(format!(
+            "{words} took longer than {} seconds; --patience says how long it may take",
+            patience.as_secs()
+        ))),
+        end => Err(Unsaid::Wrong(format!("{words} ended with {end:?}"))),
     }
 }
 
@@ -280,6 +308,7 @@ mod tests {
             bytes(),
             None,
             Some(&installed(directory.path(), version, help)),
+            PATIENCE,
         ))
     }
 
@@ -301,15 +330,20 @@ mod tests {
         let changed = String::from_utf8_lossy(bytes()).replace("~2.1", "~2.2");
         let failed = (Verdict::Failed, Some("ADAPTER_MISCONFIGURED/profile"));
         assert_eq!(
-            verdicts(&check(changed.as_bytes(), None, None)),
+            verdicts(&check(changed.as_bytes(), None, None, PATIENCE)),
             [failed, BLOCKED, BLOCKED]
         );
         assert_eq!(
-            verdicts(&check(bytes(), Some(&ProfileHash::of(b"other")), None)),
+            verdicts(&check(
+                bytes(),
+                Some(&ProfileHash::of(b"other")),
+                None,
+                PATIENCE
+            )),
             [failed, BLOCKED, BLOCKED]
         );
         assert_eq!(
-            verdicts(&check(b"{}", None, None)),
+            verdicts(&check(b"{}", None, None, PATIENCE)),
             [failed, BLOCKED, BLOCKED]
         );
     }
@@ -320,10 +354,22 @@ mod tests {
         for version in ["echo '2.2.0 (Claude Code)'", "echo 'who am I'", "exit 3"] {
             assert_eq!(with(version, HELP), [PASSED, failed, BLOCKED], "{version}");
         }
-        assert_eq!(
-            verdicts(&check(bytes(), None, Some(Path::new("/no/such/program")))),
-            [PASSED, failed, BLOCKED]
+    }
+
+    #[test]
+    fn program_that_cannot_start_or_does_not_end_is_blocked() {
+        let nobody = Path::new("/no/such/program");
+        let outcomes = check(bytes(), None, Some(nobody), PATIENCE);
+        assert_eq!(verdicts(&outcomes), [PASSED, BLOCKED, BLOCKED]);
+        let directory = tempfile::tempdir().unwrap();
+        let slow = installed(
+            directory.path(),
+            "sleep 2; echo '2.1.330 (Claude Code)'",
+            HELP,
         );
+        let with = |patience| verdicts(&check(bytes(), None, Some(&slow), patience));
+        assert_eq!(with(Duration::from_millis(300)), [PASSED, BLOCKED, BLOCKED]);
+        assert_eq!(with(PATIENCE), [PASSED; 3]);
     }
 
     #[test]
@@ -338,7 +384,7 @@ mod tests {
 
     #[test]
     fn check_without_a_program_is_skipped_and_says_why() {
-        let outcomes = check(bytes(), None, None);
+        let outcomes = check(bytes(), None, None, PATIENCE);
         assert_eq!(
             verdicts(&outcomes),
             [PASSED, (Verdict::Skipped, None), (Verdict::Skipped, None)]
@@ -351,6 +397,7 @@ mod tests {
             cursor.canonical.as_bytes(),
             None,
             Some(Path::new("/bin/true")),
+            PATIENCE,
         );
         assert!(
             outcomes[1].verdict == Verdict::Skipped && outcomes[1].what.contains("loopback"),

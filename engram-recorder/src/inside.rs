@@ -16,6 +16,7 @@ use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::client::{self, Led};
+use crate::episode::command;
 use crate::error::{Fault, RecorderError};
 use crate::harness::{self, FAKE_KEY, Harness, Setting};
 use crate::isolation::{self, Places};
@@ -46,9 +47,23 @@ pub struct Plan {
     pub scenario: Scenario,
     /// Where things are.
     pub places: Places,
+    /// The profile under which it runs.
+    pub profile: Profile,
+    /// Whether the caller named it.
+    pub under: Under,
     /// True if [`RELAY`] answers, not the scenario.
     #[serde(default)]
     pub relayed: bool,
+}
+
+/// Whose choice a profile is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Under {
+    /// The shipped one of the harness. The recorder itself knows the arguments and the files of each version.
+    Shipped,
+    /// The one that the caller named: its arguments and its files are used.
+    Named,
 }
 
 /// What was done.
@@ -134,14 +149,12 @@ pub fn run(plan: &Plan) -> Result<Done, RecorderError> {
     let version = plan.version.parse().map_err(|error| {
         RecorderError::new(Fault::Misconfigured, format!("{}: {error}", plan.version))
     })?;
-    let profile = harness::profile(&plan.harness)?;
     let mut session = Session {
         plan,
         version,
         harness,
         stage: &stage,
         port: server.port,
-        profile,
         help: String::new(),
         first: None,
     };
@@ -164,7 +177,6 @@ struct Session<'p> {
     harness: &'static dyn Harness,
     stage: &'p Arc<Stage>,
     port: u16,
-    profile: &'static Profile,
     help: String,
     first: Option<String>,
 }
@@ -192,17 +204,23 @@ impl Session<'_> {
         then(&self.setting(&home, &project))
     }
 
-    /// What every command sees: the environment of the profile, and nothing of the caller's.
-    fn env(&self) -> BTreeMap<String, String> {
+    /// What the placeholders of the profile stand for.
+    fn with_values<T>(&self, prompt: Option<&str>, then: impl FnOnce(&Values<'_>) -> T) -> T {
         let path = format!(
             "{}:/usr/local/bin:/usr/bin:/bin",
             self.plan.places.node.display()
         );
         let base_url = format!("http://127.0.0.1:{}", self.port);
         let version = self.version.to_string();
-        let mut env = self.with_setting(|setting| {
+        let model = self.plan.scenario.model.get(&self.plan.harness);
+        let model = model
+            .map(String::as_str)
+            .or_else(|| command::model(&self.plan.profile));
+        self.with_setting(|setting| {
             let (home, cwd) = (setting.home, setting.project);
-            let values = Values {
+            then(&Values {
+                prompt,
+                model,
                 home,
                 cwd,
                 base_url: &base_url,
@@ -210,9 +228,13 @@ impl Session<'_> {
                 api_key: FAKE_KEY,
                 version: &version,
                 ..Values::default()
-            };
-            self.profile.env(&values)
-        });
+            })
+        })
+    }
+
+    /// What every command sees: the environment of the profile, and nothing of the caller's.
+    fn env(&self) -> BTreeMap<String, String> {
+        let mut env = self.with_values(None, |values| self.plan.profile.env(values));
         env.extend(self.plan.scenario.env.clone());
         env
     }
@@ -278,6 +300,11 @@ impl Session<'_> {
         let (home, project) = (&self.plan.places.home, &self.plan.places.project);
         for (path, text) in self.with_setting(|setting| self.harness.files(setting)) {
             write(Path::new(&path), text.as_bytes())?;
+        }
+        if self.plan.under == Under::Named {
+            for (path, text) in self.with_values(None, |values| self.plan.profile.files(values)) {
+                write(Path::new(&path), text.as_bytes())?;
+            }
         }
         for (name, text) in &self.plan.scenario.files {
             let path = self.path_of(name);

@@ -1,6 +1,7 @@
 //! Private mounts, processes and network for one recording: every run has the same paths, and no byte can leave.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::os::unix::fs::lchown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::process::{End, end_of};
+use crate::stop::{self, Stop};
 use crate::will::Will;
 
 /// The home in every recording.
@@ -167,13 +169,18 @@ pub fn hide() {
     }
 }
 
-/// Carries out such a command in at most this time, and returns how it ended and what it said as errors. Its processes end with it.
+/// Carries out such a command in at most this time, and returns how it ended and what it said as errors. Its processes end with it. It hears
+/// of a wish to stop on standard input.
 ///
 /// # Errors
 /// If it cannot be started or waited for.
-pub fn carry_out(mut command: Command, limit: Duration) -> Result<(End, String), String> {
+pub fn carry_out(
+    mut command: Command,
+    limit: Duration,
+    stop: Option<&Stop>,
+) -> Result<(End, String), String> {
     command
-        .stdin(Stdio::null())
+        .stdin(stop.map_or_else(Stdio::null, |_| Stdio::piped()))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .process_group(0);
@@ -182,7 +189,14 @@ pub fn carry_out(mut command: Command, limit: Duration) -> Result<(End, String),
     let mut child = command.spawn().map_err(failed)?;
     let _ = will.names(child.id());
     let begun = Instant::now();
+    let mut untold = stop;
     let end = loop {
+        if untold.is_some_and(Stop::is_asked) {
+            untold = None;
+            // One that has ended does not hear it, and one that does not end in time is killed.
+            let words = child.stdin.as_mut();
+            let _ = words.map_or(Ok(()), |words| words.write_all(stop::WORD.as_bytes()));
+        }
         match child.try_wait() {
             Ok(Some(status)) => break end_of(status),
             Ok(None) if begun.elapsed() < limit => std::thread::sleep(LOOK),

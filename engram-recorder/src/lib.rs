@@ -30,6 +30,7 @@ pub mod sandbox;
 pub mod scenario;
 pub mod server;
 pub mod shape;
+pub mod stop;
 pub mod sweep;
 pub mod terminal;
 pub mod tools;

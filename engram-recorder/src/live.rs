@@ -165,6 +165,7 @@ impl Live<'_> {
                 out: self.out,
                 isolation: self.isolation,
                 provider: Some(&provider),
+                named: None,
             };
             outcomes.push(outcome(check, &job, file));
         }

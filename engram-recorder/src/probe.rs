@@ -90,7 +90,7 @@ fn inside(work: &Path, exe: &Path, args: &[String], limit: Duration) -> Result<E
     let program = program.into_iter().chain(args).map(OsString::from);
     let words: Vec<OsString> = words.into_iter().chain(program).collect();
     let command = isolation::command(work, &root, &node_directory(), "/bin/sh".as_ref(), &words);
-    isolation::carry_out(command, limit).map(|(end, _)| end)
+    isolation::carry_out(command, limit, None).map(|(end, _)| end)
 }
 
 /// Asks without private mounts. What is left running is ended by its home.

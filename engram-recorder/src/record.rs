@@ -5,19 +5,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use engram_profiles::ProfileHash;
+use engram_profiles::profile::{Expected, Profile};
 use semver::Version;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::bounded;
 use crate::error::{Fault, RecorderError};
-use crate::harness::Harness;
-use crate::inside::{self, Done, OPS, PRINTED, Plan};
+use crate::harness::{self, Harness};
+use crate::inside::{self, Done, OPS, PRINTED, Plan, Under};
 use crate::isolation::{self, HOME, Isolation, PASSWD, PROJECT, Places, give_away};
 use crate::program::{self, node_directory};
 use crate::sandbox::{self, write};
 use crate::scenario::Scenario;
 use crate::server::{Provider, Relay, Relayed};
+use crate::shape::Shape;
 use crate::will::WorkFolder;
 
 /// The most time that all runs of a scenario may take beyond their own limits.
@@ -47,6 +50,8 @@ pub struct Job<'j> {
     pub isolation: &'j Isolation,
     /// Who answers instead of the scenario. There is no ground truth then.
     pub provider: Option<&'j Provider>,
+    /// The profile that the caller named, in canonical form; else the shipped one of the harness.
+    pub named: Option<&'j [u8]>,
 }
 
 /// A recording.
@@ -94,11 +99,16 @@ impl Job<'_> {
         let staged = part.path().join("recording");
         self.collect(work.path(), &staged, &done)
             .map_err(|error| with_refusal(error, relayed.as_ref()))?;
-        let mut receipt = self.receipt(&done, &staged, &canary, begun.elapsed());
+        let mut receipt = self.receipt(&done, &staged, &canary, begun.elapsed())?;
         if let Some(relayed) = &relayed {
             receipt["relayed"] = json!(relayed);
         }
         write_json(&staged.join("receipt.json"), &receipt)?;
+        let shape = Shape::of_recording(self.harness.family(), &staged);
+        write_json(
+            &staged.join("shape.json"),
+            &json!({"hash": shape.hash(), "facts": shape}),
+        )?;
         self.refuse_keys(&staged)?;
         remove(&target)?;
         let io = |error: std::io::Error| RecorderError::io(&target, &error);
@@ -137,6 +147,25 @@ impl Job<'_> {
         Ok(())
     }
 
+    /// The profile under which it is recorded, and its hash.
+    fn profile(&self) -> Result<(Profile, ProfileHash), RecorderError> {
+        let Some(bytes) = self.named else {
+            let shipped = harness::profile(self.harness.family())?;
+            return Ok((shipped.profile.clone(), shipped.hash.clone()));
+        };
+        let wrong = |what: String| RecorderError::new(Fault::Misconfigured, what);
+        let (profile, hash) = Profile::parse(bytes).map_err(|error| wrong(error.to_string()))?;
+        if !harness::records(&profile, self.harness.family()) {
+            let what = format!(
+                "{} is no profile that records {}: it must be for this harness, with `structured_output`",
+                profile.profile_id,
+                self.harness.family()
+            );
+            return Err(wrong(what));
+        }
+        Ok((profile, hash))
+    }
+
     /// Makes the work folder and the plan.
     fn prepare(&self, work: &Path, node: &Path) -> Result<Plan, RecorderError> {
         let project = work.join("home/proj");
@@ -160,6 +189,12 @@ impl Job<'_> {
             version: self.version.to_string(),
             exe,
             scenario: self.scenario.clone(),
+            profile: self.profile()?.0,
+            under: if self.named.is_some() {
+                Under::Named
+            } else {
+                Under::Shipped
+            },
             places,
             relayed: self.provider.is_some(),
         };
@@ -197,7 +232,7 @@ impl Job<'_> {
                     .map(|run| seconds(run.timeout))
                     .sum(),
             );
-        let (_, said) = isolation::carry_out(command, limit).map_err(&failed)?;
+        let (_, said) = isolation::carry_out(command, limit, None).map_err(&failed)?;
         let Ok(text) = bounded::read_left(&work.join(inside::DONE), MAX_DONE) else {
             let last: Vec<&str> = said.trim().lines().rev().take(30).collect();
             return Err(failed(format!(
@@ -306,7 +341,16 @@ impl Job<'_> {
         )
     }
 
-    fn receipt(&self, done: &Done, staged: &Path, canary: &str, took: Duration) -> Value {
+    fn receipt(
+        &self,
+        done: &Done,
+        staged: &Path,
+        canary: &str,
+        took: Duration,
+    ) -> Result<Value, RecorderError> {
+        let (profile, hash) = self.profile()?;
+        let probe = &profile.version_probe;
+        let is_for = probe.expects(&self.version.to_string()) == Expected::Yes;
         let is_private = matches!(self.isolation, Isolation::Private(_));
         let leaks = engram_conformance::files(staged).iter().any(|path| {
             fs::read(path).is_ok_and(|bytes| {
@@ -326,7 +370,8 @@ impl Job<'_> {
             (true, None) => "none",
             (true, Some(_)) => "relayed",
         };
-        json!({
+        Ok(json!({
+            "profile": {"id": profile.profile_id, "hash": hash, "versions": probe.expect, "is_for_this_version": is_for},
             "egress": egress,
             "why_not": if is_private { None } else { isolation::refusal() },
             "paths": if is_private { "private mounts" } else { "rewritten" },
@@ -336,7 +381,7 @@ impl Job<'_> {
             "scenario": format!("blake3:{}", blake3::hash(&scenario).to_hex()),
             "recorder": env!("CARGO_PKG_VERSION"),
             "milliseconds": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        })
+        }))
     }
 }
 

@@ -218,6 +218,7 @@ impl Sweep<'_> {
                 out: self.out,
                 isolation: self.isolation,
                 provider: None,
+                named: None,
             };
             match job.record() {
                 Ok(done) => {

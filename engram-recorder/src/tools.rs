@@ -21,6 +21,8 @@ pub struct Offered {
     pub form: Form,
     /// The properties of its arguments; empty if the request says none.
     pub properties: Map<String, Value>,
+    /// The names of those that a call must have.
+    pub required: Vec<String>,
 }
 
 /// How a tool is called.
@@ -272,6 +274,7 @@ mod tests {
             namespace: None,
             form: Form::Function,
             properties: properties.as_object().cloned().unwrap(),
+            required: Vec::new(),
         }
     }
 

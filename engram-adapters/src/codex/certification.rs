@@ -31,6 +31,22 @@ const UNIT_TESTS: &[(&str, &str)] = &[
         "client.output",
         "client_tool_call_in_item_and_events_is_one_call",
     ),
+    (
+        "command.event",
+        "the_end_of_a_command_whose_words_are_lost_is_accounted_for",
+    ),
+    (
+        "command.event_parsed",
+        "the_end_of_a_command_whose_words_are_lost_is_accounted_for",
+    ),
+    (
+        "command.item",
+        "the_end_of_a_command_whose_words_are_lost_is_accounted_for",
+    ),
+    (
+        "command.parsed",
+        "the_end_of_a_command_whose_words_are_lost_is_accounted_for",
+    ),
     ("exec.same_list", "what_exec_prints_is_converted"),
     (
         "image.data",

@@ -385,3 +385,26 @@ fn a_command_that_a_person_ran_is_theirs() {
         assert!(around.ends_with("</result>\n</user_shell_command>"));
     }
 }
+
+/// The end of a command of a log that lacks the words: the record of the prompt may be lost.
+#[test]
+fn the_end_of_a_command_whose_words_are_lost_is_accounted_for() {
+    let ran = json!({"command": ["/bin/bash", "-lc", "cat none.txt; echo ohé"], "cwd": "/p", "source": "user_shell", "status": "completed",
+        "parsed_cmd": [{"type": "unknown", "cmd": "cat none.txt; echo ohé"}], "stdout": "ohé\n", "stderr": "", "aggregated_output": "ohé\n",
+        "exit_code": 0, "duration": {"secs": 0, "nanos": 1}, "formatted_output": "ohé\n"});
+    let with = |more: Value| {
+        let mut ran = ran.clone();
+        let more = more.as_object().unwrap().clone();
+        ran.as_object_mut().unwrap().extend(more);
+        ran
+    };
+    let ends = [
+        item(with(json!({"type": "CommandExecution", "id": "e1"}))),
+        event(with(
+            json!({"type": "exec_command_end", "call_id": "e1", "turn_id": "t"}),
+        )),
+    ];
+    for end in ends {
+        assert!(by_and_text(&events(&[end])).is_empty());
+    }
+}

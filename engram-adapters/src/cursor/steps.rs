@@ -211,10 +211,38 @@ pub(super) trait Reader {
         None
     }
 
+    /// As [`Conversion::is_notice`].
+    fn is_notice(&self, text: &str) -> bool {
+        let _ = text;
+        false
+    }
+
     /// Sets the session of a record that step 1 did not accept.
     fn envelope(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) {
         let _ = (record, out);
     }
+}
+
+/// The code of a line of standard error, which often shares the pipe of a capture: it is not a JSON object, and not a part of one.
+pub(super) fn line_of_standard_error(line: &str) -> Option<&'static str> {
+    let line = line.trim_ascii();
+    let is_part_of_message = line.starts_with('{') || line.ends_with('}');
+    (!is_part_of_message && !is_log_line(line)).then_some("stderr")
+}
+
+/// True for a line of the log that the runtime of the SDK prints among the messages: `04:26:35.762 INFO  ...` (SDK 1.0.32, with `settingSources`).
+pub(super) fn is_log_line(line: &str) -> bool {
+    let Some((time, rest)) = line.split_once(' ') else {
+        return false;
+    };
+    let level = rest.split(' ').next().unwrap_or_default();
+    let is_time = |(at, c): (usize, char)| match at {
+        2 | 5 => c == ':',
+        8 => c == '.',
+        _ => c.is_ascii_digit(),
+    };
+    let is_level = !level.is_empty() && level.chars().all(|c| c.is_ascii_uppercase());
+    time.len() == 12 && time.char_indices().all(is_time) && is_level
 }
 
 /// The three steps of a form.
@@ -231,6 +259,10 @@ impl<R: Reader> Conversion for Steps<R> {
 
     fn cut_record(&self, text: &str) -> Option<&'static str> {
         self.0.cut_record(text)
+    }
+
+    fn is_notice(&self, text: &str) -> bool {
+        self.0.is_notice(text)
     }
 
     fn items<'a>(

@@ -96,14 +96,14 @@ pub(super) fn words_of(text: &str) -> &str {
 pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text.trim_start();
-    while let Some((placeholder, after)) = placeholder(rest) {
-        parts.push(Part::Section {
-            name: "placeholder",
-            text: placeholder,
-        });
-        rest = after.trim_start();
-    }
-    while let Some(name) = opening_tag(rest) {
+    loop {
+        if let Some((text, after)) = placeholder(rest) {
+            let name = "placeholder";
+            parts.push(Part::Section { name, text });
+            rest = after.trim_start();
+            continue;
+        }
+        let Some(name) = opening_tag(rest) else { break };
         // The words may have tags in them, and even the end of their own section.
         let end = if name == WORDS {
             rest.rfind("</user_query>")
@@ -172,6 +172,17 @@ mod tests {
             [section("placeholder", "[Image]"), Part::Words("x")]
         );
         assert_eq!(
+            parts(
+                "<timestamp>now</timestamp>\n<user_query>\nx\n</user_query>\n[Image]\n[File: a b]"
+            ),
+            [
+                section("timestamp", "<timestamp>now</timestamp>"),
+                Part::Words("x"),
+                section("placeholder", "[Image]"),
+                section("placeholder", "[File: a b]")
+            ]
+        );
+        assert_eq!(
             parts("<user_query>\na</user_query>\n<b>\n</user_query>"),
             [Part::Words("a</user_query>\n<b>")]
         );
@@ -183,6 +194,8 @@ mod tests {
             "",
             "hello",
             "[Image]\nx",
+            "[Image]",
+            "x\n[Image]",
             "<div>x</div>",
             "<user_info>",
             "<user_info>x</user_info> and more",

@@ -189,6 +189,7 @@ impl Conversion for Session {
         self.events.decide(
             std::mem::take(&mut self.notes.list),
             std::mem::take(&mut self.notes.objectives),
+            std::mem::take(&mut self.notes.typed_sessions),
         );
     }
 

@@ -2,7 +2,7 @@
 
 mod turns;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use engram_core::emit::{Fault, Pointer};
 use engram_core::event::Kind;
@@ -107,6 +107,8 @@ pub struct Notes {
     pub list: Vec<Note>,
     /// What calls ask of a sub-agent, by the key of the text.
     pub objectives: HashSet<u64>,
+    /// The sessions that `logs.json` names.
+    pub typed_sessions: BTreeSet<String>,
 }
 
 impl Notes {
@@ -115,6 +117,7 @@ impl Notes {
             form,
             list: Vec::new(),
             objectives: HashSet::new(),
+            typed_sessions: BTreeSet::new(),
         }
     }
 
@@ -140,7 +143,14 @@ impl Notes {
     ) -> Result<(), Fault> {
         match self.form {
             Form::Stream => self.stream_line(record.value, check),
-            Form::TypedPrompts => typed_prompt(&TypedPrompt::strict(record.value, "")?, check),
+            Form::TypedPrompts => {
+                let prompt = TypedPrompt::strict(record.value, "")?;
+                let session = text(prompt.session_id()).map(|id| id.decode_lossy());
+                if let Some(id) = session.filter(|id| !self.typed_sessions.contains(&**id)) {
+                    self.typed_sessions.insert(id.into_owned());
+                }
+                typed_prompt(&prompt, check)
+            }
             Form::Saved => self.saved_turn(&SavedTurn::strict(record.value, "")?, check),
             Form::Lines | Form::Document => {
                 let mut line = Line::default();

@@ -137,6 +137,7 @@ fn names_file_alone(edit: &Event) -> bool {
     let is_known = |member: &&str| edit.has(member);
     edit.text("op") == Some("update")
         && ![
+            "before_range",
             "after_range",
             "before_hash",
             "after_hash",

@@ -14,9 +14,14 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "edit.formatter",
-        reason: "a formatter may change a file after `write`, or after `edit` with an empty old text. The log does not record this, \
-                 so such an edit has the hash of the written text, but no hash of the file",
+        reason: "a formatter may change a file after `write`, `apply_patch`, or `edit` with an empty old text. The log does not record this, \
+                 so such an edit has the hashes of the texts that were asked for, but no lines behind the change, and no hash of the file",
         fixture: "1.18.34/main",
+    },
+    Gap {
+        code: "edit.add_over_file",
+        reason: "`Add File` of `apply_patch` over an existing file replaces it and is logged as an addition: nothing has the earlier content",
+        fixture: "1.18.33/o_patch",
     },
     Gap {
         code: "edit.bom",

@@ -114,6 +114,16 @@ const UNMARKED_EDITS: Grade = Grade::Partial(&[
     "edit.bom",
 ]);
 
+/// Edits of these versions in stores and exports.
+const PATCHED_EDITS: Grade = Grade::Partial(&[
+    "edit.shell",
+    "edit.formatter",
+    "edit.add_over_file",
+    "edit.no_file_hash",
+    "edit.altered_diff",
+    "edit.bom",
+]);
+
 /// Moves by `apply_patch`.
 const MOVES: Grade = Grade::Partial(&["link.no_range"]);
 
@@ -145,6 +155,7 @@ const STEP_EDITS: Grade = EDITS;
 const WEAKEST_EDITS: Grade = Grade::Partial(&[
     "edit.shell",
     "edit.formatter",
+    "edit.add_over_file",
     "edit.no_file_hash",
     "edit.altered_diff",
     "edit.bom",
@@ -200,7 +211,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             tested: &["1.3.0", "1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
             coverage: Coverage {
                 tool_call: CALLS,
-                ..coverage(PROMPTS, Grade::Full, UNMARKED_READS, UNMARKED_EDITS, MOVES)
+                ..coverage(PROMPTS, Grade::Full, UNMARKED_READS, PATCHED_EDITS, MOVES)
             },
         },
         Revision {

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::index::args::Source;
+use crate::keys::Keys;
 use crate::places;
 
 const EXAMPLES: &str = "\
@@ -13,7 +15,9 @@ Examples:
   engram export parquet tapes --out tables && duckdb -c \"select * from 'tables/sessions/*.parquet'\"
   engram export hf tapes --out traces                  for the trace viewer of the Hub, and `datasets`
   engram export atif tapes --out trajectories          for Harbor and other readers of ATIF
-  engram export otlp tapes --out traces.jsonl          for OpenTelemetry collectors";
+  engram export otlp tapes --out traces.jsonl          for OpenTelemetry collectors
+  engram export agent-trace main..HEAD                 which session made the lines of these commits
+  engram export git-notes HEAD --write                 the same as a git note of the commit";
 
 /// Arguments of `engram export`.
 #[derive(Debug, Args)]
@@ -47,6 +51,39 @@ pub enum Target {
     /// `edits` and `usage`, and `DIR/schema.sql` with views of them. docs/exports.md lists the columns.
     #[cfg(feature = "parquet")]
     Parquet(Parquet),
+    /// Agent Trace 0.1.0: who made the lines that commits add
+    ///
+    /// Prints one record for each commit, as a line of JSON. Only lines with a known call are in it (`state`, `line` and `moved` of `engram
+    /// explain`). It asks the index, so it works for commits of the past, and needs no hook.
+    AgentTrace(AgentTrace),
+    /// Git AI standard 3.0.0: who made the lines that commits add, as git notes
+    ///
+    /// Prints the authorship log of each commit; before each log of a range stands a line with its commit. With --write, the logs become
+    /// notes below `refs/notes/ai`. A commit that has another note there keeps it.
+    GitNotes(GitNotes),
+}
+
+/// Arguments of `engram export agent-trace`.
+#[derive(Debug, Args)]
+pub struct AgentTrace {
+    /// A commit, or a range such as `main..HEAD`
+    #[arg(value_name = "REV|A..B", default_value = "HEAD")]
+    pub revisions: String,
+    #[command(flatten)]
+    pub source: Source,
+}
+
+/// Arguments of `engram export git-notes`.
+#[derive(Debug, Args)]
+pub struct GitNotes {
+    /// A commit, or a range such as `main..HEAD`
+    #[arg(value_name = "REV|A..B", default_value = "HEAD")]
+    pub revisions: String,
+    /// Make notes of the commits below `refs/notes/ai`
+    #[arg(long)]
+    pub write: bool,
+    #[command(flatten)]
+    pub source: Source,
 }
 
 /// What all exports have in common.
@@ -104,9 +141,8 @@ pub struct Hf {
     /// Write conversations for training, one row a session
     #[arg(long)]
     pub messages: bool,
-    /// Keep keys and tokens
-    #[arg(long)]
-    pub no_redact: bool,
+    #[command(flatten)]
+    pub keys: Keys,
 }
 
 /// Arguments of `engram export atif`.
@@ -114,6 +150,9 @@ pub struct Hf {
 pub struct Atif {
     #[command(flatten)]
     pub common: Common,
+    /// Replace keys and tokens by `[redacted:<rule>]`
+    #[arg(long)]
+    pub redact: bool,
     /// The version of ATIF. They differ in the word only, since 1.8 adds audio
     #[arg(long, value_enum, default_value_t = AtifVersion::V1_7, value_name = "VERSION")]
     pub atif: AtifVersion,
@@ -144,6 +183,9 @@ pub enum AtifVersion {
 pub struct Otlp {
     #[command(flatten)]
     pub common: Common,
+    /// Replace keys and tokens by `[redacted:<rule>]`
+    #[arg(long)]
+    pub redact: bool,
     /// The texts that spans have: none, messages, or also arguments and results
     #[arg(long, value_enum, default_value_t = ContentArg::None, value_name = "WHAT")]
     pub content: ContentArg,

@@ -95,7 +95,7 @@ impl Export<'_> {
     /// The document of a tape, with those of its sub-agents in it or links to them.
     fn document(&mut self, tape: usize) -> Result<Option<Trajectory>, AdapterError> {
         let documents = self.documents;
-        let text = documents.text(tape, false)?;
+        let text = documents.text(tape, self.args.redact)?;
         let at = |error: io::Error| {
             AdapterError::from(error).path(documents.tapes[tape].path.to_string_lossy())
         };

@@ -29,7 +29,7 @@ pub fn run(args: &args::Hf, report: &Reporter) -> io::Result<Exit> {
     if documents.tapes.is_empty() {
         return Ok(tally.exit());
     }
-    if args.no_redact {
+    if args.keys.no_redact {
         report.note("warning: --no-redact: keys and tokens of the logs are in what is written");
     }
     let mut traces = Traces::default();
@@ -67,7 +67,7 @@ fn write(
     };
     let mut written = 0;
     for (index, tape) in documents.tapes.iter().enumerate() {
-        let text = documents.text(index, !args.no_redact)?;
+        let text = documents.text(index, !args.keys.no_redact)?;
         let session = Session::read(&text)
             .map_err(|error| AdapterError::from(error).path(tape.path.to_string_lossy()))?;
         let lines = if args.messages {
@@ -92,7 +92,7 @@ fn write(
         .map_err(at_out)?;
     fs::write(
         directory.join("README.md"),
-        card(args.messages, written, !args.no_redact),
+        card(args.messages, written, !args.keys.no_redact),
     )
     .map_err(at_out)?;
     Ok(written)

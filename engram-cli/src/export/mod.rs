@@ -1,7 +1,8 @@
-//! `engram export`: tapes in the forms that other programs read.
+//! `engram export`: tapes, and what they prove of commits, in the forms that other programs read.
 
 mod args;
 mod atif;
+mod commits;
 mod documents;
 mod hf;
 mod inputs;
@@ -13,6 +14,8 @@ mod place;
 use std::io;
 use std::path::Path;
 
+use engram_adapters::Registry;
+
 use self::args::Target;
 pub use self::args::{Export, To};
 use crate::args::Ingest;
@@ -23,13 +26,15 @@ use crate::report::Reporter;
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn run(args: &Export, report: &Reporter) -> io::Result<Exit> {
+pub fn run(args: &Export, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     match &args.target {
         Target::Hf(args) => hf::run(args, report),
         Target::Atif(args) => atif::run(args, report),
         Target::Otlp(args) => otlp::run(args, report),
         #[cfg(feature = "parquet")]
         Target::Parquet(args) => parquet::run(args, report),
+        Target::AgentTrace(args) => commits::agent_trace(args, registry, report),
+        Target::GitNotes(args) => commits::git_notes(args, registry, report),
     }
 }
 

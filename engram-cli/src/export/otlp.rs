@@ -31,7 +31,7 @@ pub fn run(args: &args::Otlp, report: &Reporter) -> io::Result<Exit> {
     let mut lines = 0;
     let written = new_file(&args.common.out, |file| {
         for root in documents.roots() {
-            if let Some(line) = line(&documents, root, &mut otlp)? {
+            if let Some(line) = line(&documents, root, &mut otlp, args.redact)? {
                 file.write_all(line.as_bytes()).map_err(|error| {
                     AdapterError::from(error).path(args.common.out.to_string_lossy())
                 })?;
@@ -56,11 +56,12 @@ fn line(
     documents: &Documents,
     root: usize,
     otlp: &mut Otlp,
+    redact: bool,
 ) -> Result<Option<String>, AdapterError> {
     let family = documents.family(root);
     let texts: Vec<String> = family
         .iter()
-        .map(|tape| documents.text(*tape, false))
+        .map(|tape| documents.text(*tape, redact))
         .collect::<Result<_, _>>()?;
     let mut sessions = Vec::new();
     for (text, tape) in texts.iter().zip(&family) {

@@ -36,8 +36,9 @@ impl Edits {
         }
     }
 
-    pub fn has_edits(&self) -> bool {
-        !self.files.is_empty()
+    /// True if it changed a file that is wanted.
+    pub fn has_edits(&self, is_wanted: impl Fn(&str) -> bool) -> bool {
+        self.files.keys().any(|file| is_wanted(file))
     }
 
     pub fn into_files(self) -> BTreeMap<String, Changes> {

@@ -6,7 +6,8 @@ use std::io::{self, Write, stdout};
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
 use engram_core::file_path::comparable;
-use engram_core::stats::{Stats, TokenCounts};
+use engram_core::prices::Prices;
+use engram_core::stats::{Cost, Stats, TokenCounts};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -17,6 +18,7 @@ use crate::answers;
 use crate::args;
 use crate::exit::Exit;
 use crate::homes::in_short;
+use crate::money;
 use crate::once::Counted;
 use crate::reading::{self, Request, TapesCount};
 use crate::report::Reporter;
@@ -47,6 +49,10 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
     if let Some(fault) = args.filter.fault(registry) {
         return Ok(report.usage(&fault));
     }
+    let prices = match args.prices.load() {
+        Ok(prices) => prices,
+        Err(error) => return Ok(report.failure(&error)),
+    };
     let bar = report.bar().clone();
     let options = SessionOptions::default()
         .with_registry(registry.clone())
@@ -85,7 +91,7 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
             count(answers.filtered, "session")
         ));
     }
-    let last_line = last_line(&sessions);
+    let (last_line, cost) = last_line(&sessions, args.below.as_deref(), &prices);
     let mut rows = rows(sessions, args.below.as_deref());
     rows.sort_by(|one, other| {
         (&other.last_change, &one.file).cmp(&(&one.last_change, &other.file))
@@ -103,6 +109,7 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
             "{} of {last_line}{more}",
             count(all as u64, "file")
         ));
+        money::legend(std::iter::once(&cost), args.keys, report);
     }
     Ok(answers.exit)
 }
@@ -152,12 +159,13 @@ fn rows(sessions: Vec<Counted<Edits>>, below: Option<&str>) -> Vec<Row> {
     rows.into_values().collect()
 }
 
-/// What the sessions with edits cost: `9 sessions and 3 sub-agents with 120 calls, 1.2M tokens, 4.20 USD`.
-fn last_line(sessions: &[Counted<Edits>]) -> String {
+/// What the sessions with these edits took: `9 sessions, 3 sub-agents, 120 calls, 1.2M tokens, 4.20 USD`; and their cost.
+fn last_line(sessions: &[Counted<Edits>], below: Option<&str>, prices: &Prices) -> (String, Cost) {
+    let is_wanted = |file: &str| below.is_none_or(|below| is_below(file, below));
     let mut sum = Stats::default();
     sessions
         .iter()
-        .filter(|session| session.more.has_edits())
+        .filter(|session| session.more.has_edits(is_wanted))
         .for_each(|session| sum.add(&session.stats));
     let counts = sum.counts();
     let mut tokens = TokenCounts::default();
@@ -178,13 +186,9 @@ fn last_line(sessions: &[Counted<Edits>]) -> String {
             short_number(all)
         )
     }));
-    parts.extend(
-        tokens
-            .cost_usd
-            .filter(|cost| *cost > 0.0)
-            .map(|cost| format!("{cost:.2} USD")),
-    );
-    parts.join(", ")
+    let cost = sum.costs().cost(prices);
+    parts.extend(cost.usd.map(|_| format!("{} USD", money::cell(&cost))));
+    (parts.join(", "), cost)
 }
 
 const COLUMNS: [Column; 6] = [
@@ -198,7 +202,7 @@ const COLUMNS: [Column; 6] = [
 
 fn print(rows: &[Row], args: &args::Files, out: &mut impl Write) -> io::Result<()> {
     if args.output.json {
-        table::write_lines(rows, out)?;
+        table::write_lines(rows, args.keys, out)?;
     } else if args.output.csv {
         table::write_csv(
             &[
@@ -211,12 +215,13 @@ fn print(rows: &[Row], args: &args::Files, out: &mut impl Write) -> io::Result<(
                 "harnesses",
             ],
             rows.iter().map(csv),
+            args.keys,
             out,
         )?;
     } else if !rows.is_empty() {
         let now = Timestamp::now();
         let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, now)).collect();
-        table::write(&COLUMNS, &cells, Screen::stdout(), out)?;
+        table::write(&COLUMNS, &cells, Screen::stdout().with_keys(args.keys), out)?;
     }
     out.flush()
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::keys::Keys;
 use crate::size;
 
 /// Where the index is.
@@ -39,6 +40,11 @@ pub struct Bounds {
     /// At most so many bytes: a number, or a size such as `32KiB`
     #[arg(long, value_name = "SIZE", value_parser = size::bytes, default_value_t = 32 << 10)]
     pub max_bytes: u64,
+    /// Print without a pager
+    #[arg(long)]
+    pub no_pager: bool,
+    #[command(flatten)]
+    pub keys: Keys,
 }
 
 /// `engram index`.
@@ -150,6 +156,8 @@ pub struct Blame {
     #[arg(long, value_name = "SIZE", value_parser = size::bytes)]
     pub max_bytes: Option<u64>,
     #[command(flatten)]
+    pub keys: Keys,
+    #[command(flatten)]
     pub source: Source,
 }
 
@@ -166,6 +174,8 @@ impl Blame {
             limit,
             skip: self.skip,
             max_bytes,
+            no_pager: self.no_pager,
+            keys: self.keys,
         }
     }
 }
@@ -191,15 +201,26 @@ pub struct Grep {
 /// `engram query`.
 #[derive(Debug, Args)]
 pub struct Query {
-    /// One SQL statement over `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones` and `tokens`
+    /// One SQL statement over the views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones` and `usage` [default: list their columns]
     #[arg(value_name = "SQL")]
-    pub sql: String,
-    /// Print one JSON object per row
+    pub sql: Option<String>,
+    /// Print one JSON object per row; if the answer was cut off, a last one with `k`, `returned` and `cut`
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
     /// Print comma-separated values
     #[arg(long)]
     pub csv: bool,
+    /// At most so many rows
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub limit: u64,
+    /// At most so many bytes: a number, or a size such as `32KiB`
+    #[arg(long, value_name = "SIZE", value_parser = size::bytes, default_value_t = 64 << 20)]
+    pub max_bytes: u64,
+    /// At most so many seconds
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub seconds: u64,
+    #[command(flatten)]
+    pub keys: Keys,
     #[command(flatten)]
     pub source: Source,
 }

@@ -18,21 +18,27 @@ type Lines = (usize, usize);
 /// Largest file that is explained.
 const MAX_FILE: u64 = 64 << 20;
 
+/// An index that can be asked.
+pub struct Opened {
+    pub index: Index,
+    /// What a reader of the answer must know: why it may be older than the sessions.
+    pub notes: Vec<String>,
+}
+
 /// Opens the index. The one at the default place first takes in what is new on this machine.
-pub fn open(source: &Source, registry: &Registry, report: &Reporter) -> Result<Index, Error> {
+pub fn open(source: &Source, registry: &Registry, report: &Reporter) -> Result<Opened, Error> {
     let directory = directory(&source.place)?;
     let is_default = source.place.index.is_none();
+    let mut notes = Vec::new();
     if let Some(tapes) = places::tapes_dir().filter(|_| is_default && !source.no_ingest) {
         fresh::convert(&tapes, registry, report);
-        if tapes.is_dir() {
-            fresh::take_in(&directory, &tapes, report)?;
-        }
+        notes.extend(fresh::take_in(&directory, &tapes, report)?);
     }
     let index = Index::open(&directory)?;
     if source.no_ingest {
-        fresh::say_age(&index, report);
+        notes.push(fresh::age(&index));
     }
-    Ok(index)
+    Ok(Opened { index, notes })
 }
 
 /// A file that is asked about.

@@ -8,13 +8,12 @@ use engram_index::{Answer, Error, Item, Query, Tier, Words};
 use serde_json::json;
 
 use super::args::Blame;
-use super::ask::{self, Asked};
+use super::ask::{self, Asked, Opened};
 use super::explain::text_of;
+use super::page::{End, Page};
 use super::place;
-use super::print::Page;
 use crate::exit::Exit;
 use crate::report::{Reporter, one_line};
-use crate::show::pager;
 
 /// The fewest characters of a prompt that a line shows, however narrow the screen is.
 const PROMPT_CHARS: usize = 24;
@@ -32,13 +31,14 @@ const FIXED_CHARS: usize = 48;
 pub fn run(args: &Blame, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let answered = (|| {
         let asked = Asked::new(&args.file)?;
-        let index = ask::open(&args.source, registry, report)?;
+        let Opened { index, notes } = ask::open(&args.source, registry, report)?;
         let (text, at) = text_of(&asked, args.rev.as_deref(), false)?;
         let mut query = Query::new(&text);
         (query.paths, query.repo, query.range, query.at) =
             (asked.paths.clone(), asked.repo.clone(), asked.range, at);
-        (query.limit, query.words) = (usize::MAX, Words::Prompt);
-        let answer = index.explain(&query)?;
+        (query.limit, query.words, query.keys) = (usize::MAX, Words::Prompt, args.keys.of_index());
+        let mut answer = index.explain(&query)?;
+        answer.notes.extend(notes);
         Ok::<_, Error>((index, text, answer))
     })();
     match answered {
@@ -71,12 +71,12 @@ fn print(args: &Blame, index: &Path, text: &str, answer: &Answer) -> io::Result<
             let value = json!({"lines": [first, last], "tier": item.tier, "why": item.why, "call": item.call, "prompt": item.prompt});
             page.add(&value, String::new);
         }
-        return page.end(
-            runs.len(),
+        return page.end(&End {
+            total: runs.len(),
             index,
-            json!({"lines": answer.lines}),
-            &answer.notes,
-        );
+            more: json!({"lines": answer.lines}),
+            notes: &answer.notes,
+        });
     }
     let look = Look::new(&lines, answer);
     let each = runs
@@ -85,9 +85,11 @@ fn print(args: &Blame, index: &Path, text: &str, answer: &Answer) -> io::Result<
     for (line, item) in each.clone().skip(bounds.skip).take(bounds.limit) {
         page.add(&(), || look.line(line, item, lines[line - 1]));
     }
-    let total = each.count();
-    pager::page(!args.no_pager, |out| {
-        page.end_in(out, total, index, json!({}), &answer.notes)
+    page.end(&End {
+        total: each.count(),
+        index,
+        more: json!({}),
+        notes: &answer.notes,
     })
 }
 

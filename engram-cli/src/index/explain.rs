@@ -8,12 +8,14 @@ use engram_index::{Error, Events, Index, Item, Query, Words};
 use serde_json::json;
 
 use super::args::Explain;
-use super::ask::{self, Asked};
-use super::git::Repository;
+use super::ask::{self, Asked, Opened};
+use super::commit::{self, Added};
+use super::git::{Parents, Repository};
+use super::page::{End, Page};
 use super::place;
-use super::print::{self, Page};
+use super::print::{self, Look};
 use crate::exit::Exit;
-use crate::report::Reporter;
+use crate::report::{Reporter, one_line};
 
 /// Most runs of lines of one edit that are shown.
 const MAX_RUNS: usize = 100;
@@ -32,9 +34,9 @@ pub fn run(args: &Explain, registry: &Registry, report: &Reporter) -> io::Result
 }
 
 fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::Result<()>, Error> {
-    let index = ask::open(&args.source, registry, report)?;
+    let Opened { index, notes } = ask::open(&args.source, registry, report)?;
     if let Some(revision) = &args.commit {
-        return commit(args, &index, revision);
+        return commit(args, &index, revision, notes);
     }
     if let Some(prompt) = &args.prompt {
         let named = prompt
@@ -57,7 +59,8 @@ fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::
         return Ok(print_events(
             args,
             &index,
-            &index.changes(&tape, seq, &query)?,
+            index.changes(&tape, seq, &query)?,
+            notes,
         ));
     }
     let stdin;
@@ -79,6 +82,7 @@ fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::
             (asked.paths.clone(), asked.repo.clone(), asked.range);
     }
     (query.limit, query.skip, query.at) = (args.bounds.limit, args.bounds.skip, at);
+    query.keys = args.bounds.keys.of_index();
     if let Some((first, _)) = query
         .range
         .filter(|(first, _)| *first > text.lines().count() && !args.removed)
@@ -96,9 +100,10 @@ fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::
         } else {
             index.like(&query, args.all)?
         };
-        return Ok(print_events(args, &index, &events));
+        return Ok(print_events(args, &index, events, notes));
     }
     let mut answer = index.explain(&query)?;
+    answer.notes.extend(notes);
     for item in &mut answer.items {
         // The bound of the answer must hold for a file of any length.
         if item.lines.len() > MAX_RUNS {
@@ -109,17 +114,22 @@ fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::
             item.lines.truncate(MAX_RUNS);
         }
     }
-    let mut page = Page::new(&args.bounds);
+    let (mut page, look) = (Page::new(&args.bounds), Look::stdout());
     answer
         .items
         .iter()
-        .for_each(|item| page.add(item, || print::item(item)));
-    page.aside(|| print::mentioned(&answer.mentioned));
+        .for_each(|item| page.add(item, || print::item(item, look)));
+    page.aside(|| print::mentioned(&answer.mentioned, look));
     let mut more = json!({"lines": answer.lines, "state_known": answer.state_known});
     if !answer.mentioned.is_empty() {
         more["mentioned"] = json!(answer.mentioned);
     }
-    Ok(page.end(answer.total, index.path(), more, &answer.notes))
+    Ok(page.end(&End {
+        total: answer.total,
+        index: index.path(),
+        more,
+        notes: &answer.notes,
+    }))
 }
 
 /// The text of a file, on disk or in a commit, and the time of the commit. A file that is gone has a history too.
@@ -148,13 +158,24 @@ pub fn text_of(
     }
 }
 
-fn print_events(args: &Explain, index: &Index, events: &Events) -> io::Result<()> {
-    let mut page = Page::new(&args.bounds);
+fn print_events(
+    args: &Explain,
+    index: &Index,
+    mut events: Events,
+    notes: Vec<String>,
+) -> io::Result<()> {
+    events.notes.extend(notes);
+    let (mut page, look) = (Page::new(&args.bounds), Look::stdout());
     events
         .items
         .iter()
-        .for_each(|event| page.add(event, || print::event(event)));
-    page.end(events.total, index.path(), json!({}), &events.notes)
+        .for_each(|event| page.add(event, || print::event(event, look)));
+    page.end(&End {
+        total: events.total,
+        index: index.path(),
+        more: json!({}),
+        notes: &events.notes,
+    })
 }
 
 fn read_stdin() -> Result<String, Error> {
@@ -168,79 +189,47 @@ fn read_stdin() -> Result<String, Error> {
 }
 
 /// The sessions that went into a commit: for each file, the added lines by their calls.
-fn commit(args: &Explain, index: &Index, revision: &str) -> Result<io::Result<()>, Error> {
-    let repository = Repository::here()?;
-    let at = repository.time(revision)?;
-    let mut found: Vec<(String, Item)> = Vec::new();
+fn commit(
+    args: &Explain,
+    index: &Index,
+    revision: &str,
+    mut notes: Vec<String>,
+) -> Result<io::Result<()>, Error> {
+    let Added { files, skipped } = commit::added(
+        index,
+        &Repository::here()?,
+        revision,
+        Parents::First,
+        (Words::Prompt, args.bounds.keys.of_index()),
+    )?;
+    let count_of_files = files.len();
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
-    let (mut files, mut skipped) = (0, Vec::new());
-    for (path, added) in repository.added_lines(revision)? {
-        let Ok(text) = repository.text(revision, &path) else {
-            skipped.push(path);
-            continue;
-        };
-        files += 1;
-        let asked = Asked::new(&repository.root.join(&path).to_string_lossy())?;
-        let mut query = Query::new(&text);
-        (query.paths, query.repo, query.at) = (asked.paths, asked.repo, Some(at));
-        (query.limit, query.words) = (usize::MAX, Words::Prompt);
-        for mut item in index.explain(&query)?.items {
-            item.lines = common(&item.lines, &added);
+    let mut found: Vec<(String, Item)> = Vec::new();
+    for (path, items) in files {
+        for item in items {
             let count: usize = item
                 .lines
                 .iter()
                 .map(|[first, last]| last - first + 1)
                 .sum();
-            if count > 0 {
-                *counts.entry(item.tier.as_str()).or_default() += count;
-                found.push((path.clone(), item));
-            }
+            *counts.entry(item.tier.as_str()).or_default() += count;
+            found.push((path.clone(), item));
         }
     }
-    let notes: Vec<String> = skipped
-        .iter()
-        .map(|path| format!("{path} is no text or was deleted"))
-        .collect();
+    notes.extend(skipped.iter().map(|path| format!("{path} is no text")));
     let total = found.len();
-    let mut page = Page::new(&args.bounds);
+    let (mut page, look) = (Page::new(&args.bounds), Look::stdout());
     for (path, item) in found.iter().skip(args.bounds.skip).take(args.bounds.limit) {
         let mut value = serde_json::to_value(item).unwrap_or_default();
         value["path"] = json!(path);
-        page.add(&value, || format!("{path}\n{}", print::item(item)));
+        page.add(&value, || {
+            format!("{}\n{}", one_line(path), print::item(item, look))
+        });
     }
-    Ok(page.end(
+    Ok(page.end(&End {
         total,
-        index.path(),
-        json!({"commit": revision, "files": files, "lines": counts}),
-        &notes,
-    ))
-}
-
-/// The lines that are in both lists of ranges.
-fn common(lines: &[[usize; 2]], added: &[[usize; 2]]) -> Vec<[usize; 2]> {
-    let both = |[first, last]: &[usize; 2]| {
-        added
-            .iter()
-            .map(move |[from, to]| [*first.max(from), *last.min(to)])
-            .collect::<Vec<_>>()
-    };
-    lines
-        .iter()
-        .flat_map(both)
-        .filter(|[first, last]| first <= last)
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_of_both_lists_are_common() {
-        assert_eq!(
-            common(&[[1, 5], [8, 9]], &[[2, 3], [5, 8]]),
-            [[2, 3], [5, 5], [8, 8]]
-        );
-        assert_eq!(common(&[[1, 2]], &[[3, 4]]), [[0; 2]; 0]);
-    }
+        index: index.path(),
+        more: json!({"commit": revision, "files": count_of_files, "lines": counts}),
+        notes: &notes,
+    }))
 }

@@ -1,7 +1,8 @@
 //! An answer is as new as the sessions on this machine: before a question, what is new in the homes is taken in.
 
 use std::path::Path;
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use clap::Parser;
 use engram_adapters::Registry;
@@ -14,6 +15,11 @@ use crate::inputs::session_options;
 use crate::report::Reporter;
 use crate::tape_dir;
 use crate::unicode::Unicode;
+
+/// How long a question waits for another process that writes the index.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The pause before it looks again.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// `engram ingest` without arguments.
 #[derive(Parser)]
@@ -47,20 +53,47 @@ pub fn convert(tapes: &Path, registry: &Registry, report: &Reporter) {
     }
 }
 
-/// Takes the tapes of a directory into an index, if some are new.
+/// Takes the tapes of a directory into an index, if some are new, and makes the index if there is none. Returns what a reader of the answer
+/// must know: why it may be older than the tapes.
 ///
 /// # Errors
-/// As the index gives them.
-pub fn take_in(directory: &Path, tapes: &Path, report: &Reporter) -> Result<(), Error> {
+/// If there is no index to ask, as the index gives them.
+pub fn take_in(directory: &Path, tapes: &Path, report: &Reporter) -> Result<Option<String>, Error> {
     match Index::open(directory) {
-        Ok(index) if index.is_current(tapes)? => return Ok(()),
-        Ok(_) | Err(Error::NoIndex(_)) => {}
-        Err(error) => return Err(error),
+        Ok(index) if index.is_current(tapes)? => Ok(None),
+        // An index that cannot be written still answers.
+        Ok(_) => Ok(match patient(directory) {
+            Ok(Some(writer)) => add(writer, tapes, report)
+                .err()
+                .map(|error| format!("new sessions are not taken in: {error}")),
+            Ok(None) => {
+                Some("another engram is writing the index; the answer is from before".to_owned())
+            }
+            Err(error) => Some(format!("new sessions are not taken in: {error}")),
+        }),
+        Err(Error::NoIndex(_)) => {
+            let wait = || report.note("another engram is making the index; waiting for it");
+            add(Writer::open(directory, wait)?, tapes, report).map(|()| None)
+        }
+        Err(error) => Err(error),
     }
-    let Some(mut writer) = Writer::try_open(directory)? else {
-        report.note("warning     another engram is writing the index; the answer is from before");
+}
+
+/// The index for writing, as soon as no other process writes it; `None` if that takes too long.
+fn patient(directory: &Path) -> Result<Option<Writer>, Error> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match Writer::try_open(directory)? {
+            None if Instant::now() < until => thread::sleep(PAUSE),
+            writer => return Ok(writer),
+        }
+    }
+}
+
+fn add(mut writer: Writer, tapes: &Path, report: &Reporter) -> Result<(), Error> {
+    if !tapes.is_dir() {
         return Ok(());
-    };
+    }
     let added = writer.add(&[tapes.to_owned()], &mut |_| ())?;
     let count = added.new + added.grew;
     if count > 0 {
@@ -77,19 +110,16 @@ pub fn take_in(directory: &Path, tapes: &Path, report: &Reporter) -> Result<(), 
     Ok(())
 }
 
-/// Says how old an answer is for which nothing was taken in.
-pub fn say_age(index: &Index, report: &Reporter) {
-    let written = index.path().metadata().and_then(|state| state.modified());
-    let age = written
-        .ok()
+/// How old an answer is for which nothing was taken in.
+pub fn age(index: &Index) -> String {
+    let age = index
+        .written()
         .and_then(|time| SystemTime::now().duration_since(time).ok());
     let age = age.map_or_else(
         || "of an unknown age".to_owned(),
         |age| format!("{} old", in_words(age.as_secs())),
     );
-    report.note(&format!(
-        "note        nothing was taken in; the index is {age}"
-    ));
+    format!("nothing was taken in; the index is {age}")
 }
 
 fn in_words(seconds: u64) -> String {

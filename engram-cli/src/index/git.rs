@@ -1,5 +1,8 @@
-//! Commits, read by `git` as a process: nothing is written, and no hook, pager or configuration of the user takes part.
+//! Commits, read by `git` as a process: no hook, pager or configuration of the user takes part, and nothing is written but a note that the
+//! user asks for.
 
+use std::borrow::Cow;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -8,7 +11,16 @@ use engram_index::Error;
 use super::ask::Asked;
 
 /// Files, each with the runs of lines that a commit adds to it.
-type AddedLines = Vec<(String, Vec<[usize; 2]>)>;
+pub type AddedLines = Vec<(String, Vec<[usize; 2]>)>;
+
+/// Against which parents of a merge a line is new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parents {
+    /// The first: what the merge brought into its branch.
+    First,
+    /// All of them: what the merge itself made, as when it resolves a conflict.
+    All,
+}
 
 /// A repository.
 pub struct Repository {
@@ -59,9 +71,44 @@ impl Repository {
             .ok_or_else(|| Error::NotFound(format!("{revision} has no time")))
     }
 
-    /// The lines that a commit adds to its first parent, by file.
-    pub fn added_lines(&self, revision: &str) -> Result<AddedLines, Error> {
+    /// The commits that a revision or a range names, the oldest first.
+    pub fn commits(&self, revisions: &str) -> Result<Vec<String>, Error> {
+        if !revisions.contains("..") {
+            return Ok(vec![self.commit(revisions)?]);
+        }
+        let out = self.git(&["rev-list", "--reverse", "--end-of-options", revisions, "--"])?;
+        Ok(String::from_utf8_lossy(&out)
+            .lines()
+            .map(str::to_owned)
+            .collect())
+    }
+
+    /// The lines that a commit adds to its parents, by file.
+    pub fn added_lines(&self, revision: &str, parents: Parents) -> Result<AddedLines, Error> {
         let commit = self.commit(revision)?;
+        let out = self.git(&["rev-list", "--parents", "-1", &commit])?;
+        let out = String::from_utf8_lossy(&out);
+        let mut before: Vec<&str> = out.split_whitespace().skip(1).collect();
+        if parents == Parents::First {
+            before.truncate(1);
+        }
+        let Some((first, others)) = before.split_first() else {
+            return self.difference(&[&commit]);
+        };
+        let mut added = self.difference(&[first, &commit])?;
+        for other in others {
+            let against_other = self.difference(&[other, &commit])?;
+            for (path, lines) in &mut added {
+                let other = against_other.iter().find(|(other, _)| other == path);
+                *lines = common(lines, other.map_or(&[], |(_, lines)| lines));
+            }
+        }
+        added.retain(|(_, lines)| !lines.is_empty());
+        Ok(added)
+    }
+
+    /// The new lines between two trees, or of a commit without parents.
+    fn difference(&self, trees: &[&str]) -> Result<AddedLines, Error> {
         let options = [
             "diff-tree",
             "-r",
@@ -70,20 +117,43 @@ impl Repository {
             "-U0",
             "--no-color",
             "--no-ext-diff",
+            "--no-textconv",
             "--no-renames",
             "--no-commit-id",
         ];
-        let trees = match self.commit(&format!("{commit}^1")) {
-            Ok(parent) => vec![parent, commit],
-            Err(_) => vec![commit],
-        };
-        let arguments: Vec<&str> = options
-            .into_iter()
-            .chain(trees.iter().map(String::as_str))
-            .collect();
+        let arguments: Vec<&str> = options.into_iter().chain(trees.iter().copied()).collect();
         Ok(added_lines(&String::from_utf8_lossy(
             &self.git(&arguments)?,
         )))
+    }
+
+    /// The note of a commit, if it has one.
+    pub fn note(&self, notes: &str, commit: &str) -> Result<Option<Vec<u8>>, Error> {
+        let out = self.git(&["notes", "--ref", notes, "list", commit]);
+        let Ok(out) = out else { return Ok(None) };
+        let blob = String::from_utf8_lossy(&out).trim().to_owned();
+        self.git(&["cat-file", "blob", &blob]).map(Some)
+    }
+
+    /// Makes a note of a commit that has none, in the name of the user. The text stays as it is, byte for byte.
+    pub fn add_note(&self, notes: &str, commit: &str, text: &str) -> Result<(), Error> {
+        let mut store = Command::new("git");
+        store.args(["hash-object", "-w", "--stdin"]);
+        let blob = self.run(store, Some(text))?;
+        let blob = String::from_utf8_lossy(&blob).trim().to_owned();
+        let mut add = Command::new("git");
+        // The identity of the user is in their configuration.
+        add.args([
+            "-c",
+            "core.hooksPath=",
+            "notes",
+            "--ref",
+            notes,
+            "add",
+            "-C",
+        ])
+        .args([&blob, commit]);
+        self.run(add, None).map(drop)
     }
 
     /// The number of a commit. So a revision is never read as an option.
@@ -114,19 +184,35 @@ impl Repository {
             "-c",
             "core.quotePath=false",
         ]);
-        command
-            .args(arguments)
-            .current_dir(&self.root)
-            .stdin(Stdio::null());
+        command.args(arguments);
         command.env("GIT_CONFIG_NOSYSTEM", "1").env(
             "GIT_CONFIG_GLOBAL",
             if cfg!(windows) { "NUL" } else { "/dev/null" },
         );
-        command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
-        let out = command.output().map_err(|source| Error::Io {
+        self.run(command, None)
+    }
+
+    fn run(&self, mut command: Command, input: Option<&str>) -> Result<Vec<u8>, Error> {
+        let failed = |source| Error::Io {
             path: "git".into(),
             source,
-        })?;
+        };
+        command
+            .current_dir(&self.root)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LC_ALL", "C")
+            .stdin(if input.is_some() {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(failed)?;
+        if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+            stdin.write_all(input.as_bytes()).map_err(failed)?;
+        }
+        let out = child.wait_with_output().map_err(failed)?;
         if !out.status.success() {
             let what = String::from_utf8_lossy(&out.stderr)
                 .lines()
@@ -139,6 +225,21 @@ impl Repository {
     }
 }
 
+/// The lines that are in both lists of ranges.
+pub fn common(lines: &[[usize; 2]], others: &[[usize; 2]]) -> Vec<[usize; 2]> {
+    let both = |[first, last]: &[usize; 2]| {
+        others
+            .iter()
+            .map(move |[from, to]| [*first.max(from), *last.min(to)])
+            .collect::<Vec<_>>()
+    };
+    lines
+        .iter()
+        .flat_map(both)
+        .filter(|[first, last]| first <= last)
+        .collect()
+}
+
 /// Reads the files and new lines of a diff without context.
 fn added_lines(diff: &str) -> AddedLines {
     let mut files: AddedLines = Vec::new();
@@ -147,7 +248,7 @@ fn added_lines(diff: &str) -> AddedLines {
         if rest > 0 && line.starts_with(['+', '-', '\\']) && !line.starts_with("\\ ") {
             rest -= 1;
         } else if let Some(name) = line.strip_prefix("+++ ") {
-            let name = name.trim_end_matches('\t').trim_matches('"');
+            let name = unquoted(name.trim_end_matches('\t'));
             if let Some(name) = name.strip_prefix("b/") {
                 files.push((name.to_owned(), Vec::new()));
             }
@@ -172,9 +273,54 @@ fn added_lines(diff: &str) -> AddedLines {
     files
 }
 
+/// A name as `git` prints it: one with quotation marks, backslashes or control characters stands in quotation marks, as in C.
+fn unquoted(name: &str) -> Cow<'_, str> {
+    let inner = name
+        .strip_prefix('"')
+        .and_then(|name| name.strip_suffix('"'));
+    let Some(inner) = inner else {
+        return Cow::Borrowed(name);
+    };
+    let (mut bytes, mut rest) = (Vec::new(), inner.bytes());
+    while let Some(byte) = rest.next() {
+        let escaped = if byte == b'\\' { rest.next() } else { None };
+        bytes.push(match escaped {
+            None => byte,
+            Some(b'a') => 7,
+            Some(b'b') => 8,
+            Some(b't') => b'\t',
+            Some(b'n') => b'\n',
+            Some(b'v') => 11,
+            Some(b'f') => 12,
+            Some(b'r') => b'\r',
+            Some(digit @ b'0'..=b'7') => rest
+                .by_ref()
+                .take(2)
+                .fold(digit & 7, |sum, digit| sum << 3 | digit & 7),
+            Some(other) => other,
+        });
+    }
+    String::from_utf8_lossy(&bytes).into_owned().into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_both_lists_are_common() {
+        assert_eq!(
+            common(&[[1, 5], [8, 9]], &[[2, 3], [5, 8]]),
+            [[2, 3], [5, 5], [8, 8]]
+        );
+        assert_eq!(common(&[[1, 2]], &[[3, 4]]), [[0; 2]; 0]);
+    }
+
+    #[test]
+    fn names_in_quotation_marks_are_read_as_in_c() {
+        assert_eq!(unquoted(r#""b/a\"\\\t\303\251""#), "b/a\"\\\t\u{e9}");
+        assert_eq!(unquoted("b/a b"), "b/a b");
+    }
 
     #[test]
     fn added_lines_are_those_after_the_plus() {

@@ -3,12 +3,15 @@
 pub mod args;
 mod ask;
 mod blame;
+mod commit;
 mod explain;
 pub mod feed;
 mod fresh;
-mod git;
+pub mod git;
+mod page;
 mod place;
 mod print;
+mod query;
 mod search;
 
 use std::io;
@@ -18,9 +21,11 @@ use engram_index::{Error, Index, Writer, rebuild};
 
 use self::args::{IndexArgs, What};
 pub use self::blame::run as blame;
+pub use self::commit::{Written, export};
 pub use self::explain::run as explain;
 use self::feed::tell;
-pub use self::search::{grep, query};
+pub use self::query::run as query;
+pub use self::search::grep;
 use crate::exit::Exit;
 use crate::places;
 use crate::report::{Reporter, write_json};

@@ -1,111 +1,52 @@
-//! Answers as text and as JSON, within their bounds. Words of a tape stand behind `| `, where a terminal cannot be controlled.
-
-use std::io::{self, Write};
-use std::path::Path;
+//! Answers in words. Words of a tape stand behind `| `, where they cannot control a terminal.
 
 use engram_index::{CallInfo, Event, Item, Mention, Quote, Tier, Why};
-use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::args::Bounds;
-use crate::report::{one_line, printable, printable_json};
+use crate::report::{one_line, printable};
+use crate::table::Screen;
 
-/// Collects what is printed, up to the bound.
-pub struct Page<'b> {
-    bounds: &'b Bounds,
-    text: String,
-    returned: usize,
-    is_full: bool,
+/// How a text is printed.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    has_colours: bool,
 }
 
-impl<'b> Page<'b> {
-    pub fn new(bounds: &'b Bounds) -> Page<'b> {
-        Page {
-            bounds,
-            text: String::new(),
-            returned: 0,
-            is_full: false,
+/// What a part of a text is.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Proven,
+    Weak,
+    Heading,
+    Added,
+    Removed,
+}
+
+impl Look {
+    /// For standard output: colours in a terminal, unless `NO_COLOR` is set.
+    pub fn stdout() -> Look {
+        Look {
+            has_colours: Screen::stdout().has_colours,
         }
     }
 
-    /// Adds a result, in the form that was asked for. What does not fit is left for the next question.
-    pub fn add(&mut self, value: &impl Serialize, text: impl FnOnce() -> String) {
-        let part = if self.bounds.json {
-            format!(
-                "{}\n",
-                printable_json(&serde_json::to_string(value).unwrap_or_default())
-            )
-        } else {
-            text()
+    fn paint(self, part: Part, text: &str) -> String {
+        let colour = match part {
+            Part::Proven => "\u{1b}[1;32m",
+            Part::Weak => "\u{1b}[1;33m",
+            Part::Heading => "\u{1b}[36m",
+            Part::Added => "\u{1b}[32m",
+            Part::Removed => "\u{1b}[31m",
         };
-        // One result is always shown: texts in it have bounds of their own.
-        let fits = self.text.len() + part.len()
-            <= usize::try_from(self.bounds.max_bytes).unwrap_or(usize::MAX)
-            || self.returned == 0;
-        if self.is_full || !fits {
-            self.is_full = true;
-            return;
-        }
-        self.text.push_str(&part);
-        self.returned += 1;
-    }
-
-    /// Adds a note beside the results. As JSON it is in the last line.
-    pub fn aside(&mut self, text: impl FnOnce() -> String) {
-        if !self.bounds.json {
-            self.text.push_str(&text());
-        }
-    }
-
-    /// Prints the results, and how many there are.
-    pub fn end(self, total: usize, index: &Path, more: Value, notes: &[String]) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        self.end_in(&mut out, total, index, more, notes)?;
-        out.flush()
-    }
-
-    /// As [`Page::end`], into a pager.
-    pub fn end_in(
-        self,
-        out: &mut dyn Write,
-        total: usize,
-        index: &Path,
-        more: Value,
-        notes: &[String],
-    ) -> io::Result<()> {
-        let next = self.bounds.skip + self.returned;
-        out.write_all(self.text.as_bytes())?;
-        if self.bounds.json {
-            let mut end =
-                json!({"k": "end", "returned": self.returned, "total": total, "index": index});
-            if next < total {
-                end["next"] = json!(next);
-            }
-            if !notes.is_empty() {
-                end["notes"] = json!(notes);
-            }
-            if let (Value::Object(end), Value::Object(more)) = (&mut end, more) {
-                end.extend(more);
-            }
-            writeln!(out, "{}", printable_json(&end.to_string()))?;
+        if self.has_colours {
+            format!("{colour}{text}\u{1b}[0m")
         } else {
-            notes
-                .iter()
-                .try_for_each(|note| writeln!(out, "note: {}", one_line(note)))?;
-            if next < total {
-                writeln!(
-                    out,
-                    "{} of {total} shown; `--skip {next}` shows the next",
-                    self.returned
-                )?;
-            }
+            text.to_owned()
         }
-        Ok(())
     }
 }
 
 /// Lines with their cause, in words.
-pub fn item(item: &Item) -> String {
+pub fn item(item: &Item, look: Look) -> String {
     let lines: Vec<String> = item
         .lines
         .iter()
@@ -118,7 +59,12 @@ pub fn item(item: &Item) -> String {
         })
         .collect();
     let why = item.why.map_or("", Why::as_str);
-    let mut text = format!("lines {}  {}{why}", lines.join(","), words_of(item.tier));
+    let part = match item.tier {
+        Tier::State | Tier::Line | Tier::Moved => Part::Proven,
+        Tier::Older | Tier::Unknown => Part::Weak,
+    };
+    let lines = format!("lines {}", lines.join(","));
+    let mut text = format!("{}  {}{why}", look.paint(part, &lines), words_of(item.tier));
     if let Some(call) = &item.call {
         text.push_str(&format!("\n  {}", call_line(call, item.op)));
         if let Some(file) = &item.file {
@@ -137,7 +83,7 @@ pub fn item(item: &Item) -> String {
     }
     text.push('\n');
     let tape = item.call.as_ref().map_or("", |call| call.tape.as_str());
-    let quoted = |title: &str, quote: &Quote| quoted(title, quote, tape);
+    let quoted = |title: &str, quote: &Quote| quoted(title, quote, tape, look);
     for (title, quote) in item
         .prompt
         .iter()
@@ -156,7 +102,7 @@ pub fn item(item: &Item) -> String {
     }
     item.change
         .iter()
-        .for_each(|quote| text.push_str(&quoted("the change", quote)));
+        .for_each(|quote| text.push_str(&change(quote, tape, look)));
     if !item.later.is_empty() {
         let later: Vec<&str> = item
             .later
@@ -179,7 +125,7 @@ pub fn item(item: &Item) -> String {
 }
 
 /// Texts that mention the lines, in words.
-pub fn mentioned(mentions: &[Mention]) -> String {
+pub fn mentioned(mentions: &[Mention], look: Look) -> String {
     let mut text = String::new();
     for mention in mentions {
         let kind = mention.kind.as_deref().unwrap_or("its tape is gone");
@@ -192,13 +138,13 @@ pub fn mentioned(mentions: &[Mention]) -> String {
         mention
             .said
             .iter()
-            .for_each(|said| text.push_str(&quoted("said", said, &mention.tape)));
+            .for_each(|said| text.push_str(&quoted("said", said, &mention.tape, look)));
     }
     text
 }
 
 /// Something that happened to a file, in words.
-pub fn event(event: &Event) -> String {
+pub fn event(event: &Event, look: Look) -> String {
     let confirmed = if event.confirmed {
         ""
     } else {
@@ -226,11 +172,11 @@ pub fn event(event: &Event) -> String {
     event
         .prompt
         .iter()
-        .for_each(|quote| text.push_str(&quoted("prompt", quote, &event.call.tape)));
+        .for_each(|quote| text.push_str(&quoted("prompt", quote, &event.call.tape, look)));
     event
         .change
         .iter()
-        .for_each(|quote| text.push_str(&quoted("the change", quote, &event.call.tape)));
+        .for_each(|quote| text.push_str(&change(quote, &event.call.tape, look)));
     text.push('\n');
     text
 }
@@ -276,15 +222,35 @@ fn call_line(call: &CallInfo, op: Option<&str>) -> String {
 }
 
 /// A quotation. Of the tape that was named before, only the event is named.
-fn quoted(title: &str, quote: &Quote, tape: &str) -> String {
-    let mut text = format!(
-        "  {title} ({}):\n",
-        one_line(quote.from.strip_prefix(tape).unwrap_or(&quote.from))
-    );
+fn quoted(title: &str, quote: &Quote, tape: &str, look: Look) -> String {
+    lines_of(title, quote, tape, look, |line| line.to_owned())
+}
+
+/// A change, as a diff.
+fn change(quote: &Quote, tape: &str, look: Look) -> String {
+    lines_of("the change", quote, tape, look, |line| {
+        match line.as_bytes().first() {
+            Some(b'+') => look.paint(Part::Added, line),
+            Some(b'-') => look.paint(Part::Removed, line),
+            _ => line.to_owned(),
+        }
+    })
+}
+
+fn lines_of(
+    title: &str,
+    quote: &Quote,
+    tape: &str,
+    look: Look,
+    paint: impl Fn(&str) -> String,
+) -> String {
+    let from = one_line(quote.from.strip_prefix(tape).unwrap_or(&quote.from)).into_owned();
+    let heading = look.paint(Part::Heading, &format!("{title} ({from}):"));
+    let mut text = format!("  {heading}\n");
     quote
         .text
         .lines()
-        .for_each(|line| text.push_str(&format!("  | {}\n", printable(line))));
+        .for_each(|line| text.push_str(&format!("  | {}\n", paint(&printable(line)))));
     if quote.cut {
         text.push_str("  | ...\n");
     }

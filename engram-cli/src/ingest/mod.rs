@@ -13,7 +13,7 @@ mod verdict;
 mod watch;
 
 use std::collections::HashSet;
-use std::io::{self, IsTerminal, stdout};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,7 +74,14 @@ fn run_paths(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Resul
     {
         return Ok(report.usage(&output::same_as_input(summary)));
     }
-    match &args.out.clone().or_else(|| default_out(args)) {
+    let is_stdout = args.out.as_deref() == Some(Path::new("-"));
+    let out = args.out.clone().filter(|_| !is_stdout);
+    if is_stdout && (args.to.is_some() || args.units.is_some()) {
+        return Ok(
+            report.usage("`--to` and `--units` write files: name a directory with `--out DIR`")
+        );
+    }
+    match &out.or_else(|| default_out(args).filter(|_| !is_stdout)) {
         None => to_stdout(args, &options, report),
         Some(out) => {
             if let Some(fault) = mixed(args, out) {
@@ -126,20 +133,18 @@ fn mixed(args: &Ingest, out: &Path) -> Option<String> {
     })
 }
 
-/// The default directory, for a run over all homes whose tapes nobody waits for at a pipe, and for tapes that the index is to have.
+/// The default directory, for a run over all homes, and for tapes that the index is to have.
 fn default_out(args: &Ingest) -> Option<PathBuf> {
-    let is_named = std::env::var_os(places::TAPES).is_some_and(|path| !path.is_empty());
-    let is_wanted =
-        args.index || args.paths.is_empty() && (stdout().is_terminal() || args.watch || is_named);
-    is_wanted.then(places::tapes_dir).flatten()
+    (args.index || args.paths.is_empty())
+        .then(places::tapes_dir)
+        .flatten()
 }
 
 fn to_stdout(args: &Ingest, options: &SessionOptions, report: &Reporter) -> io::Result<Exit> {
     if args.paths.is_empty() {
-        let place = places::tapes_dir()
-            .map(|place| format!("; in a terminal they go to {}", homes::in_short(&place)));
-        let place = place.unwrap_or_default();
-        return Ok(report.usage(&format!("without a path, the sessions of all harnesses are converted, which needs `--out DIR`{place}")));
+        return Ok(report.usage(
+            "without a path, the sessions of all harnesses are converted, which needs a directory: name it with `--out DIR`",
+        ));
     }
     if args.watch || args.again {
         return Ok(report.usage(
@@ -159,6 +164,8 @@ fn to_stdout(args: &Ingest, options: &SessionOptions, report: &Reporter) -> io::
             single::to_stdout(args, options, input, &found.skipped, &found.lost, report)
         }
         [Err(error)] if !args.paths.iter().any(is_searched) => Ok(report.failure(error)),
-        _ => Ok(report.usage("several sessions, or a directory, need `--out DIR`")),
+        _ => Ok(report.usage(
+            "several sessions, or a directory, need a directory for their tapes: name it with `--out DIR`",
+        )),
     }
 }

@@ -125,12 +125,13 @@ impl Server {
             .map_err(|error| error.to_string())?;
         let read = |pipe: Option<Box<dyn Read + Send>>, most: u64| {
             std::thread::spawn(move || {
-                let mut bytes = Vec::new();
-                let Some(mut pipe) = pipe else { return bytes };
-                // What is more than the bound is read and forgotten, so that the command can end.
-                let _ = pipe.by_ref().take(most).read_to_end(&mut bytes);
-                let _ = io::copy(&mut pipe, &mut io::sink());
-                bytes
+                let (mut bytes, mut rest) = (Vec::new(), 0);
+                if let Some(mut pipe) = pipe {
+                    // What is more than the bound is read and forgotten, so that the command can end.
+                    let _ = pipe.by_ref().take(most).read_to_end(&mut bytes);
+                    rest = io::copy(&mut pipe, &mut io::sink()).unwrap_or(0);
+                }
+                (bytes, rest)
             })
         };
         let stdout = child
@@ -144,16 +145,19 @@ impl Server {
         let (answer, failure) = (read(stdout, MAX_ANSWER), read(stderr, MAX_FAILURE));
         let status = wait(&mut child)?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let (answer, failure) = (
-            text(answer.join().unwrap_or_default()),
-            text(failure.join().unwrap_or_default()),
-        );
+        let (answer, rest) = answer.join().unwrap_or_default();
+        let (answer, failure) = (text(answer), text(failure.join().unwrap_or_default().0));
         if !status.success() && answer.is_empty() {
             return Err(self.report.clean(failure.trim()).into_owned());
         }
-        Ok(whole_lines(&answer)
+        let mut lines: Vec<String> = whole_lines(&answer)
             .map(|line| format!("{}\n", self.report.clean_json(line)))
-            .collect())
+            .collect();
+        if rest > 0 {
+            let end = serde_json::json!({"k": "end", "returned": lines.len(), "cut": "bytes"});
+            lines.push(format!("{end}\n"));
+        }
+        Ok(lines.concat())
     }
 }
 

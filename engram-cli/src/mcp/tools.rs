@@ -130,8 +130,11 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "query",
-        about: "One SQL statement over the views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones` and `tokens`.",
-        arguments: &[argument("sql", Form::Needed, "A SELECT statement")],
+        about: "One SQL statement over the views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones` and `usage`; without one, their columns.",
+        arguments: &[
+            argument("sql", Form::Value, "A SELECT statement"),
+            argument("limit", Form::Count, "At most so many rows"),
+        ],
     },
     Tool {
         name: "list",

@@ -20,6 +20,12 @@ pub struct Record {
     /// Record every scenario that the harness can run
     #[arg(long, conflicts_with = "scenario")]
     pub wide: bool,
+    /// Record under this profile: the hash of a shipped one, or a file; or an id, with `--expect` [default: the shipped one of the harness]
+    #[arg(long, value_name = "HASH|PATH", conflicts_with_all = ["sweep", "live"])]
+    pub profile: Option<String>,
+    /// The hash that the profile must have
+    #[arg(long, value_name = "HASH", requires = "profile")]
+    pub expect: Option<String>,
     /// Where harnesses are installed: `DIR/<harness>/<version>/node_modules`
     #[arg(long, value_name = "DIR", default_value = "harnesses")]
     pub installed: PathBuf,

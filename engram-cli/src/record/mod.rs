@@ -12,6 +12,7 @@ use engram_recorder::{inside, judge};
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::profile;
 use crate::report::{Reporter, printable, write_json};
 
 mod args;
@@ -75,6 +76,13 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
     } else {
         chosen(&all, &args.scenario, family)?
     };
+    let named = match &args.profile {
+        None => None,
+        Some(which) => match profile::bytes(which, args.expect.as_deref(), report) {
+            Ok(bytes) => Some(bytes),
+            Err(exit) => return Ok(Ok(exit)),
+        },
+    };
     let isolation = isolation(args.open, report, INSIDE);
     let installed = args.installed.join(family).join(version);
     let (mut recorded, mut refused) = (Vec::new(), Vec::new());
@@ -88,10 +96,15 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
             out: &args.out,
             isolation: &isolation,
             provider: None,
+            named: named.as_deref(),
         };
         match job.record() {
             Ok(done) => {
+                if recorded.is_empty() {
+                    warn_of_version(&done, version, report);
+                }
                 report.note(&line(&scenario.id, &done));
+
                 recorded.push(done);
             }
             // What cannot do the first one is not tried further.
@@ -166,6 +179,17 @@ pub fn isolation(open: bool, report: &Reporter, inside: &[&str]) -> Isolation {
                 .collect(),
         ),
         Err(_) => Isolation::None,
+    }
+}
+
+/// Says that the profile is for other versions: its environment is used for every one.
+fn warn_of_version(recorded: &Recorded, version: &str, report: &Reporter) {
+    let profile = &recorded.receipt["profile"];
+    if profile["is_for_this_version"] == false {
+        let (id, versions) = (&profile["id"], &profile["versions"]);
+        report.note(&format!(
+            "warning: the profile {id} is for {versions}, not for {version}"
+        ));
     }
 }
 

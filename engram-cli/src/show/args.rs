@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::keys::Keys;
 use crate::size;
 
 /// Arguments of `engram show`.
@@ -43,9 +44,8 @@ pub struct Show {
     /// Do not start a pager
     #[arg(long)]
     pub no_pager: bool,
-    /// Show keys and tokens. Without it, they are replaced by `[redacted:<rule>]`
-    #[arg(long)]
-    pub no_redact: bool,
+    #[command(flatten)]
+    pub keys: Keys,
     /// Skip detection and use this adapter (see `engram adapters`)
     #[arg(long, value_name = "ADAPTER")]
     pub adapter: Option<String>,

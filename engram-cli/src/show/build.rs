@@ -5,6 +5,7 @@ use std::io;
 
 use engram_core::event::*;
 use engram_core::sink::EventSink;
+use engram_core::stats::Stats;
 
 use super::calls::new_call;
 use super::step::{Step, What};
@@ -18,6 +19,8 @@ pub struct Builder {
     by_agent: HashMap<Option<String>, usize>,
     /// The thread and the item of each call.
     calls: HashMap<Seq, (usize, usize)>,
+    /// What the tape says about costs, as `engram stats` counts it.
+    stats: Stats,
 }
 
 /// The events of one agent.
@@ -53,6 +56,7 @@ impl Builder {
         }
         let mut view = self.threads.pop().unwrap_or_default().view;
         view.facts.models.retain(|model| !model.is_empty());
+        view.costs = self.stats.costs().clone();
         view
     }
 
@@ -276,6 +280,6 @@ impl EventSink for Builder {
         if let Some(step) = Step::of(record) {
             self.apply(step);
         }
-        Ok(())
+        self.stats.event(record)
     }
 }

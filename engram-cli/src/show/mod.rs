@@ -84,7 +84,7 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
     if written.is_none() && output::stdout_is_input(read()) {
         return Ok(report.usage(&output::same_as_input(Path::new("standard output"))));
     }
-    match load(&family, &options, !args.no_redact, report) {
+    match load(&family, &options, !args.keys.no_redact, report) {
         Ok(view) => {
             let images = if args.html.is_some() {
                 images(&family, &view, &options, report)
@@ -144,7 +144,7 @@ fn site(
     for (name, family) in families {
         let file = format!("{name}.html");
         let path = directory.join(&file);
-        let written = load(&family, options, !args.no_redact, report).and_then(|view| {
+        let written = load(&family, options, !args.keys.no_redact, report).and_then(|view| {
             let images = images(&family, &view, options, report);
             let style = page::Style {
                 is_full: args.full,

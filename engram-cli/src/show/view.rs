@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engram_core::stats::TokenCounts;
+use engram_core::stats::{Costs, TokenCounts};
 
 /// Sub-agents of sub-agents are inside each other to this depth; deeper ones are beside each other. A log decides how deep they are, and a
 /// page, a stack and an indent have an end.
@@ -16,6 +16,8 @@ pub struct SessionView {
     pub totals: Totals,
     /// Edits of each file.
     pub files: BTreeMap<String, u64>,
+    /// What its tape says about costs. Those of sub-agents on tapes of their own are with them.
+    pub costs: Costs,
     /// False if the log ends inside a record.
     pub is_complete: bool,
 }

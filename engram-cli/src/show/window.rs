@@ -49,7 +49,7 @@ pub fn run(
     report: &Reporter,
 ) -> io::Result<Exit> {
     let mut window = Window::around(seq, args.before.min(MAX_SIDE), args.after.min(MAX_SIDE));
-    if let Err(error) = read(place, &mut window, options, !args.no_redact)
+    if let Err(error) = read(place, &mut window, options, !args.keys.no_redact)
         && !window.is_read
     {
         return Ok(report.failure(&error));
@@ -69,25 +69,32 @@ pub fn run(
         is_json: args.json,
         chars: if args.full { usize::MAX } else { TEXT_CHARS },
     };
+    // The last line counts too.
+    let total = window.events.len();
     let most = usize::try_from(args.max_bytes).unwrap_or(usize::MAX);
-    let shown = page.fitting(&window.events, at, most);
+    let room = most.saturating_sub(last_line(args.json, total.saturating_sub(1), total).len());
+    let shown = page.fitting(&window.events, at, room);
     let mut out = io::stdout().lock();
     for text in &shown {
         out.write_all(text.as_bytes())?;
     }
-    if args.json {
-        let end = json!({"k": "end", "returned": shown.len(), "total": window.events.len()});
-        writeln!(out, "{end}")?;
-    } else if shown.len() < window.events.len() {
-        writeln!(
-            out,
-            "{} of {} events shown; `--max-bytes` shows more",
-            shown.len(),
-            window.events.len()
-        )?;
-    }
+    out.write_all(last_line(args.json, shown.len(), total).as_bytes())?;
     out.flush()?;
     Ok(Exit::Success)
+}
+
+/// The line after the events. In words there is one only if events are left out.
+fn last_line(is_json: bool, returned: usize, total: usize) -> String {
+    if is_json {
+        format!(
+            "{}\n",
+            json!({"k": "end", "returned": returned, "total": total})
+        )
+    } else if returned < total {
+        format!("{returned} of {total} events shown; `--max-bytes` shows more\n")
+    } else {
+        String::new()
+    }
 }
 
 fn read(

@@ -1,6 +1,7 @@
 //! Words and numbers that every form of a view has in common.
 
-use engram_core::stats::TokenCounts;
+use engram_core::prices::Prices;
+use engram_core::stats::{Basis, TokenCounts};
 use jiff::Timestamp;
 
 use super::safe::visible_line;
@@ -87,9 +88,10 @@ pub fn summary(view: &SessionView) -> Vec<String> {
         place,
         times.unwrap_or_default(),
         counts,
-        tokens(&totals.tokens),
+        tokens(&without_cost(totals.tokens)),
     ];
     lines.extend(agents(view));
+    lines.extend(cost(view));
     if !facts.degraded.is_empty() {
         lines.push(format!("lowered claims: {}", facts.degraded.join(", ")));
     }
@@ -123,7 +125,7 @@ fn agents(view: &SessionView) -> Option<String> {
     let (calls, edits, tokens) = (
         count(sum.calls, "call"),
         count(sum.edits, "edit"),
-        tokens(&sum.tokens),
+        tokens(&without_cost(sum.tokens)),
     );
     let tokens = if tokens.is_empty() {
         tokens
@@ -175,6 +177,28 @@ fn span(first: &str, last: &str) -> Option<String> {
         3600..86_400 => Some(of(seconds / 3600, "h", seconds % 3600 / 60, "min")),
         _ => Some(of(seconds / 86_400, "d", seconds % 86_400 / 3600, "h")),
     }
+}
+
+/// The tokens alone: what a session costs has a line of its own.
+fn without_cost(mut tokens: TokenCounts) -> TokenCounts {
+    tokens.cost_usd = None;
+    tokens
+}
+
+/// `cost: 0.16 USD`: what the session and its sub-agents cost, by the rule of `engram stats`.
+fn cost(view: &SessionView) -> Option<String> {
+    let mut costs = view.costs.clone();
+    view.agents()
+        .iter()
+        .for_each(|agent| costs.add(&agent.costs));
+    let cost = costs.cost(Prices::builtin());
+    let least = if cost.is_partial { "at least " } else { "" };
+    let basis = match cost.basis? {
+        Basis::Stated => "",
+        Basis::Computed => ", computed from tokens and list prices",
+        Basis::Mixed => ", in part computed from tokens and list prices",
+    };
+    Some(format!("cost: {least}{:.4} USD{basis}", cost.usd?))
 }
 
 /// Tokens and cost; empty if there are none. What no response says is left out, and a sum without the counts of some says so.

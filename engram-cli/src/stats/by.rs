@@ -1,28 +1,35 @@
-//! `engram stats --by`: the same counts, one row for each project, day, week, harness, model, session or tool.
+//! `engram stats --by`: the same counts, one row for each project, day, week, harness, model, session or tool, or for several of them together.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use clap::ValueEnum;
 use engram_core::event::EventRef;
 use engram_core::file_path::comparable;
 use engram_core::overview::Overview;
+use engram_core::prices::Prices;
 use engram_core::sink::EventSink;
-use engram_core::stats::{Breakdown, Counts, Split, Stats, TokenCounts};
-use serde::Serialize;
+use engram_core::stats::{Breakdown, Cost, Counts, Split, Stats, TokenCounts};
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value, json};
 
 use crate::filter::Filter;
 use crate::homes::in_short;
+use crate::keys::Keys;
+use crate::money;
 use crate::once::Counted;
-use crate::table::{self, Align, Column, Fit, Look, Output, Screen, short_number, text};
-use crate::when::{day, week};
+use crate::project::project_of;
+use crate::report::Reporter;
+use crate::table::{self, Column, Fit, Look, Output, Screen, number, short_number, text};
+use crate::when::{day_in, week_in};
 
 /// What `engram stats` divides its counts by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum By {
-    /// The directory that a session began in
+    /// The directory that a session began in; worktrees of one repository are one project
     Project,
-    /// The day of each event, in UTC
+    /// The day of each event, in UTC or the zone of `--tz`
     Day,
     /// The week of each event, as ISO 8601 numbers it
     Week,
@@ -50,33 +57,87 @@ impl By {
     }
 
     /// How events of one session are divided, if they are.
-    fn split(self) -> Option<Split> {
+    fn split(self, zone: &TimeZone) -> Option<Split> {
         match self {
-            By::Day => Some(Split::Time(day)),
-            By::Week => Some(Split::Time(week)),
+            By::Day | By::Week => {
+                let name = self.name_of_time(zone)?;
+                Some(Split::Time(Arc::new(name)))
+            }
             By::Model => Some(Split::Model),
             By::Tool => Some(Split::Tool),
             By::Project | By::Harness | By::Session => None,
         }
     }
 
-    /// The value that a session has as a whole.
-    fn of_session(self, session: &Overview) -> String {
-        let value = match self {
-            By::Project => session.project.clone(),
-            By::Session => session.session_id.clone(),
-            _ => Some(session.harness.clone()),
+    /// How a time is named, for a division by time.
+    fn name_of_time(
+        self,
+        zone: &TimeZone,
+    ) -> Option<impl Fn(&str) -> String + Send + Sync + 'static> {
+        let name: fn(&str, &TimeZone) -> String = match self {
+            By::Day => day_in,
+            By::Week => week_in,
+            _ => return None,
         };
-        value.unwrap_or_else(|| "unknown".to_owned())
+        let zone = zone.clone();
+        Some(move |time: &str| name(time, &zone))
     }
+}
+
+/// What is divided, and in which zone a day is.
+#[derive(Debug, Clone)]
+pub struct Division {
+    pub by: Vec<By>,
+    pub zone: TimeZone,
+}
+
+impl Division {
+    /// What is wrong with it, if anything.
+    pub fn fault(&self) -> Option<&'static str> {
+        (self.by.contains(&By::Model) && self.by.contains(&By::Tool)).then_some(
+            "`model` and `tool` cannot be combined: tokens belong to responses, not to calls",
+        )
+    }
+
+    fn splits(&self) -> Vec<Split> {
+        self.by
+            .iter()
+            .filter_map(|by| by.split(&self.zone))
+            .collect()
+    }
+
+    /// The names of the values.
+    fn names(&self) -> Vec<&'static str> {
+        self.by.iter().map(|by| by.name()).collect()
+    }
+
+    /// True for what all events of this division have.
+    fn has(&self, fact: Has) -> bool {
+        match fact {
+            Has::Calls => !self.by.contains(&By::Model),
+            Has::Prompts => !self.by.contains(&By::Model) && !self.by.contains(&By::Tool),
+            Has::Tokens => !self.by.contains(&By::Tool),
+            Has::Sessions => true,
+        }
+    }
+}
+
+/// What a number is about. Not each division has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Has {
+    Sessions,
+    Prompts,
+    Calls,
+    Tokens,
 }
 
 /// The counts of one session by value, if its events are divided.
 pub struct Parts(Option<Breakdown>);
 
 impl Parts {
-    pub fn new(by: Option<By>) -> Parts {
-        Parts(by.and_then(By::split).map(Breakdown::new))
+    pub fn new(division: &Division) -> Parts {
+        let splits = division.splits();
+        Parts((!splits.is_empty()).then(|| Breakdown::new(splits)))
     }
 }
 
@@ -90,11 +151,41 @@ impl EventSink for Parts {
     }
 }
 
-/// The counts by value.
-pub fn groups(by: By, sessions: Vec<Counted<Parts>>, filter: &Filter) -> BTreeMap<String, Counts> {
-    let mut groups: BTreeMap<String, Stats> = BTreeMap::new();
+/// The counts of one row, and what it cost.
+pub struct Group {
+    pub values: Vec<String>,
+    pub counts: Counts,
+    pub cost: Cost,
+}
+
+/// Harness and session.
+type SessionId = (String, Option<String>);
+
+/// The counts by value, in the order in which they are shown.
+pub fn groups(
+    division: &Division,
+    sessions: Vec<Counted<Parts>>,
+    all: &Stats,
+    filter: &Filter,
+    prices: &Prices,
+) -> Vec<Group> {
+    let own = |overview: &Overview| -> SessionId {
+        (overview.harness.clone(), overview.session_id.clone())
+    };
+    // A sub-agent counts for the project of its session, wherever it worked.
+    let projects: HashMap<SessionId, String> = sessions
+        .iter()
+        .filter(|session| session.overview.agent_id.is_none())
+        .filter_map(|session| {
+            Some((
+                own(&session.overview),
+                project_of(session.overview.project.as_deref()?).into_owned(),
+            ))
+        })
+        .collect();
     // A project has the spelling of its path that was met first.
     let mut spellings: HashMap<String, String> = HashMap::new();
+    let mut groups: BTreeMap<Vec<String>, Stats> = BTreeMap::new();
     for Counted {
         stats,
         overview,
@@ -102,51 +193,94 @@ pub fn groups(by: By, sessions: Vec<Counted<Parts>>, filter: &Filter) -> BTreeMa
         ..
     } in sessions
     {
-        match more.0 {
-            Some(parts) => parts
-                .into_groups()
-                .into_iter()
-                .for_each(|(value, part)| groups.entry(value).or_default().merge(part)),
-            None => {
-                let mut value = by.of_session(&overview);
-                if by == By::Project {
-                    let path = comparable(&value).into_owned();
-                    value = spellings.entry(path).or_insert(value).clone();
-                }
-                groups.entry(value).or_default().merge(stats);
+        let mut of_session = |by: By| {
+            let value = match by {
+                By::Project => projects.get(&own(&overview)).cloned().or_else(|| {
+                    overview
+                        .project
+                        .as_deref()
+                        .map(|project| project_of(project).into_owned())
+                }),
+                By::Session => overview.session_id.clone(),
+                _ => Some(overview.harness.clone()),
+            };
+            let value = value.unwrap_or_else(|| "unknown".to_owned());
+            match by {
+                By::Project => spellings
+                    .entry(comparable(&value).into_owned())
+                    .or_insert(value)
+                    .clone(),
+                _ => value,
             }
+        };
+        let parts = match more.0 {
+            Some(parts) => parts.into_groups(),
+            None => BTreeMap::from([(Vec::new(), stats)]),
+        };
+        for (divided, part) in parts {
+            let mut divided = divided.into_iter();
+            let values = division.by.iter().map(|by| match by {
+                By::Project | By::Session | By::Harness => of_session(*by),
+                _ => divided.next().unwrap_or_default(),
+            });
+            groups.entry(values.collect()).or_default().merge(part);
         }
     }
-    // A session that was active in the period may have begun before it.
-    let name = match by {
-        By::Day => Some(day as fn(&str) -> String),
-        By::Week => Some(week as fn(&str) -> String),
-        _ => None,
-    };
-    if let Some(name) = name {
-        let (first, last) = (
-            filter.since.map(|time| name(&time.to_string())),
-            filter.until.map(|time| name(&time.to_string())),
-        );
-        groups.retain(|value, _| {
-            first.as_ref().is_none_or(|first| value >= first)
-                && last.as_ref().is_none_or(|last| value <= last)
-        });
-    }
-    groups
-        .into_iter()
-        .map(|(value, stats)| (value, stats.counts()))
-        .collect()
+    all.costs()
+        .give_totals(groups.values_mut().map(Stats::costs_mut));
+    leave_out_other_times(division, &mut groups, filter);
+    let groups = groups.into_iter().map(|(values, stats)| Group {
+        values,
+        counts: stats.counts(),
+        cost: stats.costs().cost(prices),
+    });
+    sorted(division, groups.collect())
 }
 
-#[derive(Serialize)]
-struct Row<'r> {
-    #[serde(flatten)]
-    value: BTreeMap<&'static str, &'r str>,
-    #[serde(flatten)]
-    counts: &'r Counts,
-    /// The tokens of all models.
-    all_tokens: TokenCounts,
+/// A session that was active in the period may have begun before it.
+fn leave_out_other_times(
+    division: &Division,
+    groups: &mut BTreeMap<Vec<String>, Stats>,
+    filter: &Filter,
+) {
+    for (at, by) in division.by.iter().enumerate() {
+        let Some(name) = by.name_of_time(&division.zone) else {
+            continue;
+        };
+        let first = filter.since.map(|time| name(&time.to_string()));
+        let last = filter.until.map(|time| name(&time.to_string()));
+        groups.retain(|values, _| {
+            first.as_ref().is_none_or(|first| values[at] >= *first)
+                && last.as_ref().is_none_or(|last| values[at] <= *last)
+        });
+    }
+}
+
+/// Times in their order, else the most tokens first; of tools the most calls.
+fn sorted(division: &Division, mut groups: Vec<Group>) -> Vec<Group> {
+    let size = |group: &Group| match division.has(Has::Tokens) {
+        true => all_tokens(&group.counts).all().map_or(0, |(all, _)| all),
+        false => calls(&group.counts),
+    };
+    // What comes before the first time or after it keeps together.
+    let first = division
+        .by
+        .iter()
+        .position(|by| !matches!(by, By::Day | By::Week));
+    let times = first.unwrap_or(division.by.len());
+    groups.sort_by(|one, other| {
+        (
+            &one.values[..times],
+            std::cmp::Reverse(size(one)),
+            &one.values,
+        )
+            .cmp(&(
+                &other.values[..times],
+                std::cmp::Reverse(size(other)),
+                &other.values,
+            ))
+    });
+    groups
 }
 
 /// Prints the groups, and in a table their sum.
@@ -154,58 +288,92 @@ struct Row<'r> {
 /// # Errors
 /// When `out` cannot be written to.
 pub fn print(
-    by: By,
-    groups: &BTreeMap<String, Counts>,
-    total: &Counts,
-    output: Output,
+    division: &Division,
+    groups: &[Group],
+    total: &Group,
+    (output, keys): (Output, Keys),
+    report: &Reporter,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut rows: Vec<(&String, &Counts)> = groups.iter().collect();
-    if !matches!(by, By::Day | By::Week) {
-        let size = |counts: &Counts| {
-            (
-                all_tokens(counts).all().map_or(0, |(all, _)| all),
-                calls(counts),
-            )
-        };
-        rows.sort_by_key(|(_, counts)| std::cmp::Reverse(size(counts)));
-    }
     if output.json {
-        let row = |(value, counts): (&'_ String, &'_ Counts)| {
-            serde_json::to_value(Row {
-                value: BTreeMap::from([(by.name(), value.as_str())]),
-                counts,
-                all_tokens: all_tokens(counts),
-            })
-        };
-        return rows.into_iter().try_for_each(|(value, counts)| {
-            crate::report::write_json(out, &row((value, counts))?)
-        });
+        let rows: io::Result<Vec<Value>> =
+            groups.iter().map(|group| json(division, group)).collect();
+        return table::write_lines(rows?, keys, out);
     }
     if output.csv {
-        let names: Vec<&str> = std::iter::once(by.name()).chain(NUMBERS).collect();
-        let row = |(value, counts): (&String, &Counts)| {
-            let numbers = numbers(counts)
-                .map(|number| number.map(|number| number.to_string()).unwrap_or_default());
-            let cost = all_tokens(counts)
-                .cost_usd
-                .map(|cost| cost.to_string())
-                .unwrap_or_default();
-            std::iter::once(value.clone())
+        let mut names = division.names();
+        names.extend(NUMBERS.iter().map(|number| number.name));
+        names.extend(["cost_usd", "cost_basis"]);
+        let row = |group: &Group| {
+            let number = |number: &Number| match division.has(number.has) {
+                true => (number.of)(&group.counts)
+                    .map(|number| number.to_string())
+                    .unwrap_or_default(),
+                false => String::new(),
+            };
+            let cost = money::csv(&group.cost);
+            let numbers = NUMBERS.iter().map(number);
+            group
+                .values
+                .iter()
+                .cloned()
                 .chain(numbers)
-                .chain([cost])
+                .chain(cost)
                 .collect()
         };
-        return table::write_csv(&names, rows.into_iter().map(row), out);
+        return table::write_csv(&names, groups.iter().map(row), keys, out);
     }
-    let mut cells: Vec<Vec<String>> = rows
-        .iter()
-        .map(|(value, counts)| cells(by, &shown(by, value), counts))
-        .collect();
-    if cells.len() > 1 {
-        cells.push(self::cells(by, "total", total));
+    let mut rows: Vec<Vec<String>> = groups.iter().map(|group| cells(division, group)).collect();
+    if rows.len() > 1 {
+        rows.push(cells(division, total));
     }
-    table::write(&columns(by), &cells, Screen::stdout(), out)
+    table::write(
+        &columns(division),
+        &rows,
+        Screen::stdout().with_keys(keys),
+        out,
+    )?;
+    out.flush()?;
+    if division.has(Has::Tokens) {
+        money::legend(groups.iter().map(|group| &group.cost), keys, report);
+    }
+    Ok(())
+}
+
+/// A row as JSON. What a division does not have is left out.
+fn json(division: &Division, group: &Group) -> io::Result<Value> {
+    let mut row = Map::new();
+    for (name, value) in division.names().into_iter().zip(&group.values) {
+        row.insert(name.to_owned(), json!(value));
+    }
+    let Value::Object(counts) = serde_json::to_value(&group.counts)? else {
+        return Ok(Value::Object(row));
+    };
+    for (name, value) in counts {
+        let has = match name.as_str() {
+            "prompts" | "answers" => Has::Prompts,
+            "calls" | "files_edited" | "edits" => Has::Calls,
+            "tokens" => Has::Tokens,
+            _ => Has::Sessions,
+        };
+        if division.has(has) {
+            row.insert(name, value);
+        }
+    }
+    if division.has(Has::Tokens) {
+        let all = serde_json::to_value(all_tokens(&group.counts))?;
+        row.insert("all_tokens".to_owned(), money::tokens(all));
+        for tokens in row
+            .get_mut("tokens")
+            .and_then(Value::as_object_mut)
+            .into_iter()
+            .flatten()
+        {
+            *tokens.1 = money::tokens(tokens.1.take());
+        }
+        money::put(&mut row, &group.cost);
+    }
+    Ok(Value::Object(row))
 }
 
 /// A value as a table shows it.
@@ -216,109 +384,166 @@ fn shown(by: By, value: &str) -> String {
     }
 }
 
-/// The names of [`numbers`], and of the cost.
-const NUMBERS: [&str; 13] = [
-    "sessions",
-    "sub_agents",
-    "prompts",
-    "calls",
-    "failed_calls",
-    "files_edited",
-    "edits",
-    "responses",
-    "input",
-    "cache_read",
-    "cache_write",
-    "output",
-    "cost_usd",
+/// One number of a row.
+struct Number {
+    name: &'static str,
+    heading: &'static str,
+    /// Columns with greater numbers go first when the terminal is too narrow; 0 stays.
+    drops: u8,
+    has: Has,
+    /// Whether a table shows it in short: it may be large.
+    is_short: bool,
+    of: fn(&Counts) -> Option<u64>,
+    is_partial: fn(&TokenCounts) -> bool,
+}
+
+const fn count_of(
+    name: &'static str,
+    heading: &'static str,
+    drops: u8,
+    has: Has,
+    of: fn(&Counts) -> Option<u64>,
+) -> Number {
+    Number {
+        name,
+        heading,
+        drops,
+        has,
+        is_short: false,
+        of,
+        is_partial: |_| false,
+    }
+}
+
+const fn tokens_of(
+    name: &'static str,
+    heading: &'static str,
+    drops: u8,
+    of: fn(&Counts) -> Option<u64>,
+    is_partial: fn(&TokenCounts) -> bool,
+) -> Number {
+    Number {
+        name,
+        heading,
+        drops,
+        has: Has::Tokens,
+        is_short: true,
+        of,
+        is_partial,
+    }
+}
+
+const NUMBERS: [Number; 13] = [
+    count_of("sessions", "sessions", 6, Has::Sessions, |counts| {
+        Some(counts.sessions)
+    }),
+    count_of("sub_agents", "agents", 10, Has::Sessions, |counts| {
+        Some(counts.sub_agents)
+    }),
+    count_of("prompts", "prompts", 7, Has::Prompts, |counts| {
+        Some(counts.prompts)
+    }),
+    count_of("calls", "calls", 3, Has::Calls, |counts| {
+        Some(calls(counts))
+    }),
+    count_of("failed_calls", "failed", 11, Has::Calls, |counts| {
+        Some(failed(counts))
+    }),
+    count_of("files_edited", "files", 8, Has::Calls, |counts| {
+        Some(counts.files_edited)
+    }),
+    count_of("edits", "edits", 9, Has::Calls, |counts| {
+        Some(counts.edits.values().sum())
+    }),
+    count_of("responses", "responses", 12, Has::Tokens, |counts| {
+        Some(all_tokens(counts).responses)
+    }),
+    tokens_of(
+        "tokens",
+        "tokens",
+        0,
+        |counts| Some(all_tokens(counts).all()?.0),
+        |tokens| tokens.all().is_some_and(|(_, is_partial)| is_partial),
+    ),
+    tokens_of(
+        "input",
+        "input",
+        1,
+        |counts| all_tokens(counts).input,
+        |tokens| tokens.partial.input,
+    ),
+    tokens_of(
+        "cache_read",
+        "cache read",
+        4,
+        |counts| all_tokens(counts).cache_read,
+        |tokens| tokens.partial.cache_read,
+    ),
+    tokens_of(
+        "cache_write",
+        "cache write",
+        5,
+        |counts| all_tokens(counts).cache_write,
+        |tokens| tokens.partial.cache_write,
+    ),
+    tokens_of(
+        "output",
+        "output",
+        2,
+        |counts| all_tokens(counts).output,
+        |tokens| tokens.partial.output,
+    ),
 ];
 
-/// The counts of one row. A number of tokens that no response has is unknown.
-fn numbers(counts: &Counts) -> [Option<u64>; 12] {
-    let tokens = all_tokens(counts);
-    let failed = counts
-        .calls
-        .values()
-        .flatten()
-        .filter(|(status, _)| !matches!(**status, "ok" | "unknown"))
-        .map(|(_, calls)| *calls)
-        .sum();
-    [
-        Some(counts.sessions),
-        Some(counts.sub_agents),
-        Some(counts.prompts),
-        Some(calls(counts)),
-        Some(failed),
-        Some(counts.files_edited),
-        Some(counts.edits.values().sum()),
-        Some(tokens.responses),
-        tokens.input,
-        tokens.cache_read,
-        tokens.cache_write,
-        tokens.output,
-    ]
-}
-
-fn columns(by: By) -> Vec<Column> {
-    let value = text(by.name()).look(Look::Name).fit(if by == By::Project {
-        Fit::End(16)
-    } else {
-        Fit::Start(16)
-    });
-    let headings: [(&str, u8); 13] = [
-        ("sessions", 0),
-        ("agents", 5),
-        ("prompts", 3),
-        ("calls", 0),
-        ("failed", 6),
-        ("files", 1),
-        ("edits", 4),
-        ("responses", 9),
-        ("input", 0),
-        ("cache read", 7),
-        ("cache write", 8),
-        ("output", 0),
-        ("USD", 0),
-    ];
-    let number = |(heading, drops): (&'static str, u8)| Column {
-        align: Align::Right,
-        ..text(heading).drops(drops)
-    };
-    std::iter::once(value).chain(headings.map(number)).collect()
-}
-
-/// The cells of a row. What a division does not have stays empty, and so does a column that is 0 everywhere for its kind.
-fn cells(by: By, value: &str, counts: &Counts) -> Vec<String> {
-    let tokens = all_tokens(counts);
-    let partial = [
-        tokens.partial.input,
-        tokens.partial.cache_read,
-        tokens.partial.cache_write,
-        tokens.partial.output,
-    ];
-    let mut cells = vec![value.to_owned()];
-    for (index, number) in numbers(counts).into_iter().enumerate() {
-        let has_it = match by {
-            By::Model => index == 0 || index >= 7,
-            By::Tool => !matches!(index, 1 | 2 | 7..),
-            _ => index != 7,
+fn columns(division: &Division) -> Vec<Column> {
+    let value = |by: &By| {
+        let fit = match by {
+            By::Project => Fit::End(16),
+            By::Model => Fit::Start(20),
+            By::Session | By::Tool => Fit::Start(12),
+            By::Day | By::Week | By::Harness => Fit::Whole,
         };
-        let is_partial = index.checked_sub(8).is_some_and(|at| partial[at]);
-        cells.push(match number {
-            _ if !has_it => String::new(),
-            None => "-".to_owned(),
-            Some(number) if index >= 8 => sum(
-                Some(short_number(number)).filter(|_| number > 0 || !is_partial),
-                is_partial,
-            ),
-            Some(number) => number.to_string(),
+        text(by.name()).look(Look::Name).fit(fit)
+    };
+    let numbers = NUMBERS
+        .iter()
+        .map(|shown| number(shown.heading).drops(shown.drops));
+    division
+        .by
+        .iter()
+        .map(value)
+        .chain(numbers)
+        .chain([number("USD")])
+        .collect()
+}
+
+/// The cells of a row. What a division does not have stays empty, and a column that is empty in all rows is not shown.
+fn cells(division: &Division, group: &Group) -> Vec<String> {
+    let tokens = all_tokens(&group.counts);
+    let values = division
+        .by
+        .iter()
+        .zip(&group.values)
+        .map(|(by, value)| shown(*by, value));
+    let mut cells: Vec<String> = values.collect();
+    // The row of the sum.
+    cells.resize(division.by.len(), String::new());
+    for shown in &NUMBERS {
+        let is_partial = (shown.is_partial)(&tokens);
+        let text = |number: u64| match shown.is_short {
+            true => short_number(number),
+            false => number.to_string(),
+        };
+        let known = (shown.of)(&group.counts).filter(|number| *number > 0 || !is_partial);
+        cells.push(match division.has(shown.has) {
+            true => sum(known.map(text), is_partial),
+            false => String::new(),
         });
     }
-    let cost = tokens.cost_usd.map(|cost| format!("{cost:.2}"));
-    cells.push(
-        cost.map(|cost| cost + if tokens.partial.cost_usd { "+" } else { "" })
-            .unwrap_or_default(),
-    );
+    cells.push(match division.has(Has::Tokens) {
+        true => money::cell(&group.cost),
+        false => String::new(),
+    });
     cells
 }
 
@@ -330,7 +555,8 @@ pub fn sum(known: Option<String>, is_partial: bool) -> String {
     )
 }
 
-fn calls(counts: &Counts) -> u64 {
+/// All calls.
+pub fn calls(counts: &Counts) -> u64 {
     counts
         .calls
         .values()
@@ -339,7 +565,16 @@ fn calls(counts: &Counts) -> u64 {
         .sum()
 }
 
-fn all_tokens(counts: &Counts) -> TokenCounts {
+fn failed(counts: &Counts) -> u64 {
+    let calls = counts.calls.values().flatten();
+    calls
+        .filter(|(status, _)| !matches!(**status, "ok" | "unknown"))
+        .map(|(_, calls)| *calls)
+        .sum()
+}
+
+/// The tokens of all models.
+pub fn all_tokens(counts: &Counts) -> TokenCounts {
     let mut sum = TokenCounts::default();
     counts.tokens.values().for_each(|tokens| sum.add(*tokens));
     sum

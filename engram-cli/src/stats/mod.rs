@@ -5,21 +5,27 @@ use std::io::{self, Write, stdout};
 
 use engram_adapters::Registry;
 use engram_core::policy::Policy;
-use engram_core::stats::{Counts, Partial, Stats, TokenCounts};
+use engram_core::prices::Prices;
+use engram_core::stats::{Cost, Costs, Partial, Stats};
+use jiff::tz::TimeZone;
+use serde_json::json;
 
 mod by;
 
 pub use by::By;
 
-use self::by::{Parts, sum};
+use self::by::{Division, Group, Parts, all_tokens};
 use crate::answers;
 use crate::args;
 use crate::conversion::Conversion;
 use crate::exit::Exit;
 use crate::inputs::session_options;
+use crate::keys::Keys;
+use crate::money;
 use crate::reading::{self, Request, TapesCount};
-use crate::report::{Reporter, one_line, write_json};
+use crate::report::Reporter;
 use crate::summary::count;
+use crate::table::{self, Column, Fit, Look, Screen, number, text};
 
 /// Runs the command.
 ///
@@ -33,6 +39,17 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
     if let Some(fault) = args.filter.fault(registry) {
         return Ok(report.usage(&fault));
     }
+    let division = Division {
+        by: args.by.clone(),
+        zone: args.tz.clone().unwrap_or(TimeZone::UTC),
+    };
+    if let Some(fault) = division.fault() {
+        return Ok(report.usage(fault));
+    }
+    let prices = match args.prices.load() {
+        Ok(prices) => prices,
+        Err(error) => return Ok(report.failure(&error)),
+    };
     let request = Request {
         paths: &args.paths,
         tapes: args.tapes.as_deref(),
@@ -48,7 +65,7 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
         &options,
         &args.filter,
         args.conversion.jobs,
-        || Parts::new(args.by),
+        || Parts::new(&division),
         report,
     );
     let answers = match read {
@@ -70,25 +87,29 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
     sessions
         .iter()
         .for_each(|session| total.add(&session.stats));
-    let total = total.counts();
+    let sum = Group {
+        values: vec!["total".to_owned()],
+        counts: total.counts(),
+        cost: total.costs().cost(&prices),
+    };
     let mut out = stdout().lock();
-    match args.by {
-        Some(by) => by::print(
-            by,
-            &by::groups(by, sessions, &args.filter),
-            &total,
-            args.output,
-            &mut out,
-        )?,
-        None if args.output.json => write_json(&mut out, &total)?,
-        None if args.output.csv => by::print(
-            By::Harness,
-            &by::groups(By::Harness, sessions, &args.filter),
-            &total,
-            args.output,
-            &mut out,
-        )?,
-        None => print(&total, &mut out)?,
+    let is_one = division.by.is_empty();
+    if is_one && args.output.json {
+        let json = as_json(&sum, total.costs(), &prices)?;
+        table::write_lines([json], args.keys, &mut out)?;
+    } else if is_one && !args.output.csv {
+        print(&sum, total.costs(), &prices, (args.keys, report), &mut out)?;
+    } else {
+        let division = match is_one {
+            true => Division {
+                by: vec![By::Harness],
+                ..division
+            },
+            false => division,
+        };
+        let groups = by::groups(&division, sessions, &total, &args.filter, &prices);
+        let form = (args.output, args.keys);
+        by::print(&division, &groups, &sum, form, report, &mut out)?;
     }
     out.flush()?;
     Ok(answers.exit)
@@ -110,12 +131,39 @@ fn tapes_count(args: &args::Stats) -> TapesCount {
     }
 }
 
-fn print(counts: &Counts, out: &mut impl Write) -> io::Result<()> {
+/// The counts and costs as JSON. The cost of a model stands beside its tokens.
+fn as_json(sum: &Group, costs: &Costs, prices: &Prices) -> io::Result<serde_json::Value> {
+    let mut all = serde_json::to_value(&sum.counts)?;
+    let of_models = costs.by_model(prices);
+    for (model, tokens) in all["tokens"].as_object_mut().into_iter().flatten() {
+        *tokens = money::tokens(tokens.take());
+        if let (Some(tokens), Some(cost)) = (tokens.as_object_mut(), of_models.get(model)) {
+            money::put(tokens, cost);
+        }
+    }
+    match all.as_object_mut() {
+        Some(object) => money::put(object, &sum.cost),
+        None => all = json!({}),
+    }
+    Ok(all)
+}
+
+fn print(
+    sum: &Group,
+    costs: &Costs,
+    prices: &Prices,
+    (keys, report): (Keys, &Reporter),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let counts = &sum.counts;
     writeln!(out, "{:<14}{:>10}", "sessions", counts.sessions)?;
     writeln!(out, "{:<14}{:>10}", "sub-agents", counts.sub_agents)?;
     writeln!(out, "{:<14}{:>10}", "prompts", counts.prompts)?;
     writeln!(out, "{:<14}{:>10}", "answers", counts.answers)?;
     writeln!(out, "{:<14}{:>10}", "files edited", counts.files_edited)?;
+    if sum.cost.usd.is_some() {
+        writeln!(out, "{:<14}{:>10}", "USD", money::cell(&sum.cost))?;
+    }
     writeln!(out, "\n{:<14}{:>10}  by status", "calls", "number")?;
     for (kind, statuses) in &counts.calls {
         let calls: u64 = statuses.values().sum();
@@ -124,56 +172,70 @@ fn print(counts: &Counts, out: &mut impl Write) -> io::Result<()> {
     let edits: u64 = counts.edits.values().sum();
     writeln!(
         out,
-        "\n{:<14}{edits:>10}  {}",
+        "\n{:<14}{edits:>10}  {}\n",
         "edits",
         numbers(&counts.edits)
     )?;
-    writeln!(
-        out,
-        "\n{:>12} {:>12} {:>12} {:>12} {:>12} {:>10}  model",
-        "input", "output", "cache read", "cache write", "reasoning", "USD"
-    )?;
-    for (model, tokens) in &counts.tokens {
-        let TokenCounts {
-            input,
-            output,
-            cache_read,
-            cache_write,
-            reasoning,
-            cost_usd,
-            partial,
-            ..
-        } = tokens;
-        let [input, output, cache_read, cache_write, reasoning] = [
-            (input, partial.input),
-            (output, partial.output),
-            (cache_read, partial.cache_read),
-            (cache_write, partial.cache_write),
-            (reasoning, partial.reasoning),
-        ]
-        .map(|(count, is_partial)| {
-            sum(
-                count
-                    .filter(|count| *count > 0 || !is_partial)
-                    .map(|count| count.to_string()),
-                is_partial,
-            )
-        });
-        let cost = sum(cost_usd.map(|cost| format!("{cost:.4}")), partial.cost_usd);
-        writeln!(
-            out,
-            "{input:>12} {output:>12} {cache_read:>12} {cache_write:>12} {reasoning:>12} {cost:>10}  {}",
-            one_line(model)
-        )?;
-    }
-    if counts
+    print_models(sum, &costs.by_model(prices), keys, out)?;
+    out.flush()?;
+    let has_more = counts
         .tokens
         .values()
-        .any(|tokens| tokens.partial != Partial::default())
-    {
-        writeln!(out, "\n+: some responses do not state it")?;
+        .any(|tokens| tokens.partial != Partial::default());
+    if has_more || sum.cost.is_partial {
+        report.note("+ at least: some responses do not state it");
     }
+    money::legend(std::iter::once(&sum.cost), keys, report);
     Ok(())
+}
+
+const MODELS: [Column; 7] = [
+    text("model").look(Look::Name).fit(Fit::Start(20)),
+    number("input"),
+    number("cache read").drops(2),
+    number("cache write").drops(3),
+    number("output"),
+    number("reasoning").drops(4),
+    number("USD"),
+];
+
+/// A row for each model, and their sum.
+fn print_models(
+    sum: &Group,
+    costs: &BTreeMap<String, Cost>,
+    keys: Keys,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let unknown = Cost::default();
+    let models = sum.counts.tokens.iter().map(|(model, tokens)| {
+        let cost = costs.get(model).unwrap_or(&unknown);
+        (model.as_str(), *tokens, cost)
+    });
+    let total = ("total", all_tokens(&sum.counts), &sum.cost);
+    let is_sum = sum.counts.tokens.len() > 1;
+    let rows = models
+        .chain(is_sum.then_some(total))
+        .map(|(model, tokens, cost)| {
+            let partial = &tokens.partial;
+            let numbers = [
+                (tokens.input, partial.input),
+                (tokens.cache_read, partial.cache_read),
+                (tokens.cache_write, partial.cache_write),
+                (tokens.output, partial.output),
+                (tokens.reasoning, partial.reasoning),
+            ];
+            let numbers = numbers.map(|(count, is_partial)| {
+                let known = count.filter(|count| *count > 0 || !is_partial);
+                by::sum(known.map(|count| count.to_string()), is_partial)
+            });
+            let name = std::iter::once(model.to_owned());
+            name.chain(numbers).chain([money::cell(cost)]).collect()
+        });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    table::write(&MODELS, &rows, Screen::stdout().with_keys(keys), out)
 }
 
 /// `3 error, 5 ok`.

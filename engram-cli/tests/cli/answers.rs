@@ -57,14 +57,21 @@ fn tapes_in_the_default_place_are_found_from_anywhere() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_variable_names_the_default_place_and_a_pipe_gets_no_default() {
+fn a_run_over_the_homes_has_a_default_place_without_a_terminal_too() {
     let (home, tapes) = (home(), tempfile::tempdir().unwrap());
     let piped = at_home(home.path(), &["ingest"]).output().unwrap();
-    assert_eq!(code(&piped), 2);
+    assert_eq!(code(&piped), 0, "{}", stderr(&piped));
+    assert!(piped.stdout.is_empty());
+    let place = home.path().join(".local/share/engram/tapes");
+    assert_eq!(super::tapes(&place).len(), 3);
+    let out = at_home(home.path(), &["ingest", "--out", "-"])
+        .output()
+        .unwrap();
+    assert_eq!(code(&out), 2);
     assert!(
-        stderr(&piped).contains("in a terminal they go to ~/.local/share/engram/tapes"),
+        stderr(&out).contains("name it with `--out DIR`"),
         "{}",
-        stderr(&piped)
+        stderr(&out)
     );
     let output = at_home(home.path(), &["ingest"])
         .env("ENGRAM_TAPES", tapes.path())

@@ -41,8 +41,7 @@ fn claude_version(version: &str) -> String {
 #[test]
 fn wrong_usage_is_2() {
     for args in [
-        &["ingest"][..],
-        &["check"],
+        &["check"][..],
         &["ingest", "x", "--policy", "lax"],
         &["-q", "-v", "list"],
         &["ingest", "x", "--jobs", "none"],

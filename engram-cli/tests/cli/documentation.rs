@@ -6,11 +6,11 @@ use super::*;
 
 /// The commands that the overview lists.
 pub fn commands(overview: &str) -> Vec<&str> {
+    // Groups of commands stand between the usage and the options.
     let lines = overview
         .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| !line.is_empty());
+        .skip_while(|line| !line.starts_with("Usage:"))
+        .take_while(|line| *line != "Options:");
     // A long description goes on in a line that is indented further.
     let own = lines
         .filter_map(|line| line.strip_prefix("  "))

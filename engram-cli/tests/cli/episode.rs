@@ -79,7 +79,7 @@ fn episode_has_a_receipt_and_is_the_same_twice() {
         );
         let (exit, said) = verify(out);
         assert!(
-            exit == 0 && said.contains("whole, 17 lines") && said.ends_with("; receipt\n"),
+            exit == 0 && said.contains("whole, 21 lines") && said.ends_with("; receipt\n"),
             "{exit} {said}"
         );
     }
@@ -243,7 +243,18 @@ fn tier_4_passes_for_the_loop_and_skips_what_is_not_installed() {
             .args(more);
         command.output().unwrap()
     };
-    let output = conform("local-inference", &["--json"]);
+    // One of the caller's own, so that it is not one of the shipped ones that is proven.
+    let own = nowhere.path().join("mine.json");
+    let mine = String::from_utf8(shipped("local-inference")).unwrap();
+    fs::write(
+        &own,
+        mine.replace(
+            "\"profile_id\":\"local-inference\"",
+            "\"profile_id\":\"mine\"",
+        ),
+    )
+    .unwrap();
+    let output = conform("", &["--json", "--profile", text(&own)]);
     let column: Value = serde_json::from_slice(&output.stdout).unwrap();
     let outcomes = column["outcomes"].as_array().unwrap();
     let passed: Vec<&Value> = outcomes
@@ -265,8 +276,54 @@ fn tier_4_passes_for_the_loop_and_skips_what_is_not_installed() {
             ),
         "{table}"
     );
-    assert!(table.contains("cursor-hooked P4 profile.powerless: skipped this agent cannot be pointed at a model on loopback"), "{table}");
+    assert!(table.contains("cursor-hooked P4 profile.powerless: skipped mode hooked_vendor: this agent cannot be pointed at a model on loopback"), "{table}");
     assert_eq!(code(&conform("nobody", &[])), 7);
+    // What is named must be there, and must be of a mode that has episodes.
+    for (id, why) in [
+        ("codex-cli-black-box", "codex is not installed below"),
+        ("codex-cli-record", "mode structured_output"),
+    ] {
+        fs::write(&own, shipped(id)).unwrap();
+        let output = conform("", &["--profile", text(&own)]);
+        let table = stdout(&output);
+        assert!(
+            code(&output) == 7 && table.contains(&format!("P5 episode.intent: blocked {why}")),
+            "{table}"
+        );
+    }
+}
+
+#[test]
+fn shown_profile_has_the_hash_that_it_is_shown_by() {
+    let list = stdout(&run(&["profile", "list"]));
+    let directory = tempfile::tempdir().unwrap();
+    for line in list.lines() {
+        let hash = line.split_whitespace().nth(1).unwrap();
+        let path = directory.path().join("profile.json");
+        fs::write(&path, run(&["profile", "show", hash]).stdout).unwrap();
+        let again = stdout(&run(&["profile", "hash", text(&path)]));
+        assert_eq!(again.trim_end(), hash, "{line}");
+    }
+}
+
+#[test]
+fn agent_that_acts_by_itself_has_no_receipt() {
+    let directory = tempfile::tempdir().unwrap();
+    let acts = wrapper(
+        directory.path(),
+        "\"$engram\" \"$@\"; echo acted > acted.txt",
+    );
+    let out = directory.path().join("a");
+    let output = episode(&out, &["--exe", text(&acts)]);
+    let said = stdout(&output);
+    assert!(
+        code(&output) == 7
+            && said.contains("P9 episode.receipt   passed")
+            && said.ends_with("blocked: ADAPTER_MISCONFIGURED/native_tool\n"),
+        "{said}{}",
+        stderr(&output)
+    );
+    assert_eq!(verify(&out).0, 7);
 }
 
 #[test]
@@ -378,6 +435,16 @@ fn signal_ends_the_agent_too() {
                 .trim_start()
                 .starts_with(['Z', 'X'])
     };
+    let (exit, said) = verify(&directory.path().join("out"));
+    assert!(
+        exit == 8 && said.contains("whole") && said.contains("ADAPTER_PROTOCOL_VIOLATION/stop"),
+        "{exit} {said}"
+    );
+    let ledger = fs::read_to_string(directory.path().join("out/ledger.jsonl")).unwrap();
+    assert!(
+        ledger.contains("\"kind\":\"EpisodeEnded\"") && ledger.contains("\"status\":\"stopped\""),
+        "{ledger}"
+    );
     // A process that got KILL is still there for a moment. Left alone, this one never ends.
     let begun = Instant::now();
     while is_alive() {

@@ -198,14 +198,3 @@ fn directories_of_a_home_that_are_links_are_searched() {
         stderr(&output)
     );
 }
-
-#[test]
-fn without_out_a_path_is_needed() {
-    let output = at_home(home().path(), &["ingest"]).output().unwrap();
-    assert_eq!(code(&output), 2);
-    assert!(
-        stderr(&output).contains("needs `--out DIR`"),
-        "{}",
-        stderr(&output)
-    );
-}

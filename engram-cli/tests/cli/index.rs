@@ -3,16 +3,16 @@
 use super::*;
 
 /// A home with the tapes of a recorded session, and the project as the session left it.
-struct Home {
-    directory: TempDir,
+pub struct Home {
+    pub directory: TempDir,
 }
 
 /// A file of the recorded session, as it left it.
-const FILE: &str = "src/a.py";
-const TEXT: &str = "# NEW header\ndef one():\n    return 1\n\ndef two():\n    \"\"\"two\"\"\"\n    return 1 + 1\n\ndef three():\n    return 3  # NEW\n# NEW end\n";
+pub const FILE: &str = "src/a.py";
+pub const TEXT: &str = "# NEW header\ndef one():\n    return 1\n\ndef two():\n    \"\"\"two\"\"\"\n    return 1 + 1\n\ndef three():\n    return 3  # NEW\n# NEW end\n";
 
 impl Home {
-    fn new() -> Home {
+    pub fn new() -> Home {
         let home = Home {
             directory: tempfile::tempdir().unwrap(),
         };
@@ -29,7 +29,7 @@ impl Home {
         home
     }
 
-    fn path(&self, name: &str) -> String {
+    pub fn path(&self, name: &str) -> String {
         self.directory
             .path()
             .join(name)
@@ -38,7 +38,25 @@ impl Home {
             .to_owned()
     }
 
-    fn run(&self, args: &[&str]) -> Output {
+    /// The project, as the session left its file. The session ran in `/home/dev/proj`: the tapes now say that it ran here.
+    pub fn project(&self) -> PathBuf {
+        let project = self.directory.path().join("proj");
+        fs::create_dir_all(project.join("src")).unwrap();
+        fs::write(project.join(FILE), TEXT).unwrap();
+        self.change_tapes("/home/dev/proj", project.to_str().unwrap());
+        project
+    }
+
+    /// Changes the texts of the tapes, and takes them in.
+    pub fn change_tapes(&self, from: &str, to: &str) {
+        for path in tape_files(Path::new(&self.path("tapes"))) {
+            let tape = fs::read_to_string(&path).unwrap();
+            fs::write(path, tape.replace(from, to)).unwrap();
+        }
+        assert_eq!(code(&self.run(&["index", "add"])), 0);
+    }
+
+    pub fn run(&self, args: &[&str]) -> Output {
         let mut command = engram();
         command
             .env("ENGRAM_TAPES", self.path("tapes"))
@@ -51,7 +69,7 @@ impl Home {
     }
 
     /// The lines of an answer in JSON.
-    fn json(&self, args: &[&str]) -> Vec<Value> {
+    pub fn json(&self, args: &[&str]) -> Vec<Value> {
         let out = self.run(args);
         assert_eq!(code(&out), 0, "{}", stderr(&out));
         String::from_utf8(out.stdout)
@@ -62,7 +80,7 @@ impl Home {
     }
 }
 
-fn text_of(out: &Output) -> String {
+pub fn text_of(out: &Output) -> String {
     String::from_utf8(out.stdout.clone()).unwrap()
 }
 
@@ -99,25 +117,7 @@ fn a_line_is_explained_with_its_prompt_and_words_are_quoted() {
 #[test]
 fn a_file_in_its_place_is_explained_line_by_line() {
     let home = Home::new();
-    // The session ran in /home/dev/proj. Its tape says so, and this copy says that it ran here.
-    let project = home.directory.path().join("proj");
-    fs::create_dir_all(project.join("src")).unwrap();
-    fs::write(project.join(FILE), TEXT).unwrap();
-    for entry in walkdir::WalkDir::new(home.path("tapes"))
-        .into_iter()
-        .flatten()
-        .filter(|entry| entry.path().extension().is_some_and(|end| end == "jsonl"))
-    {
-        let tape = fs::read_to_string(entry.path()).unwrap();
-        if entry.path().to_string_lossy().ends_with(".tape.jsonl") {
-            fs::write(
-                entry.path(),
-                tape.replace("/home/dev/proj", project.to_str().unwrap()),
-            )
-            .unwrap();
-        }
-    }
-    assert_eq!(code(&home.run(&["index", "add"])), 0);
+    let project = home.project();
     let out = home.run(&["explain", "proj/src/a.py:6-7"]);
     let text = text_of(&out);
     assert!(
@@ -283,7 +283,25 @@ fn bounds_and_exit_codes_are_as_documented() {
         "--max-bytes",
         "10",
     ]);
-    assert_eq!(small.last().unwrap()["returned"], 1);
+    assert_eq!((small.len(), &small[0]["returned"]), (1, &0.into()));
+    for (args, least) in [
+        (vec!["explain", "/home/dev/proj/src/b.py", "--history"], 60),
+        (vec!["grep", "LAB"], 60),
+        (vec!["explain", "--text", "b = 1"], 60),
+    ] {
+        for most in [least, 200, 500, 1000] {
+            for form in ["--json", "--no-redact"] {
+                let most = most.to_string();
+                let out = home.run(&[&args[..], &["--max-bytes", &most, form]].concat());
+                assert_eq!(code(&out), 0, "{}", stderr(&out));
+                assert!(
+                    out.stdout.len() <= most.parse().unwrap(),
+                    "{args:?} {most}: {}",
+                    text_of(&out)
+                );
+            }
+        }
+    }
     let other = home.path("nowhere");
     for (args, exit, name) in [
         (vec!["explain", "missing.rs:3"], 3, "not_found"),
@@ -392,4 +410,43 @@ fn the_sessions_of_a_commit_are_named() {
         code(&out) == 2 || code(&out) == 3,
         "a revision is no option of git"
     );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_first_questions_on_a_machine_make_the_index_whoever_comes_first() {
+    use super::homes::{at_home, home};
+    let home = home();
+    let question = ["query", "SELECT count(*) AS n FROM sessions", "--json"];
+    let asked: Vec<_> = (0..3)
+        .map(|_| {
+            at_home(home.path(), &question)
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for child in asked {
+        let out = child.wait_with_output().unwrap();
+        assert_eq!((code(&out), text_of(&out)), (0, "{\"n\":3}\n".to_owned()));
+    }
+    let old = at_home(home.path(), &["grep", "LAB", "--json", "--no-ingest"])
+        .output()
+        .unwrap();
+    let end: Value = serde_json::from_str(text_of(&old).lines().last().unwrap()).unwrap();
+    let note = end["notes"][0].as_str().unwrap();
+    assert!(
+        note.starts_with("nothing was taken in; the index is ") && note.ends_with(" old"),
+        "{note}"
+    );
+    // Without any session there is an answer, too.
+    let empty = tempfile::tempdir().unwrap();
+    let file = empty.path().join("a.py");
+    fs::write(&file, "a = 1\n").unwrap();
+    let out = at_home(empty.path(), &["explain", text(&file), "--json"])
+        .output()
+        .unwrap();
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let first: Value = serde_json::from_str(text_of(&out).lines().next().unwrap()).unwrap();
+    assert_eq!(first["why"], "no_session");
 }

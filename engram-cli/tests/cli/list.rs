@@ -47,6 +47,17 @@ fn sessions_are_listed_with_what_is_worth_knowing() {
 }
 
 #[test]
+fn a_directory_of_tapes_that_is_not_there_is_an_error() {
+    let output = run(&["list", "--tapes", "/nowhere/tapes", text(&fixture(CODEX))]);
+    assert_eq!(code(&output), 6);
+    assert!(
+        stderr(&output).contains("a directory of tapes"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn a_tape_is_none_current_or_old() {
     let session = claude_session("a");
     let half: String = session.split_inclusive('\n').take(40).collect();

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// A session of a model that has no price.
+const MOCK: &str = "opencode/0.1.174/main";
+
 fn stats(paths: &[&Path]) -> Value {
     let output = engram()
         .args(["stats", "--json"])
@@ -161,27 +164,52 @@ fn the_table_has_the_same_numbers() {
 }
 
 #[test]
-fn a_cost_that_no_response_states_is_unknown_and_not_zero() {
+fn a_cost_that_no_response_states_is_computed_and_says_so() {
     let counts = stats(&[&fixture(CODEX)]);
-    let models = counts["tokens"].as_object().unwrap();
+    assert_eq!(counts["cost_basis"], "computed", "{counts}");
+    assert!(counts["cost_usd"].as_f64() > Some(0.0), "{counts}");
+    let output = run(&["stats", text(&fixture(CODEX))]);
+    let table = String::from_utf8(output.stdout.clone()).unwrap();
+    let total = table.lines().find(|line| line.starts_with("USD")).unwrap();
+    assert!(total.contains(" ~"), "{table}");
     assert!(
-        !models.is_empty()
-            && models
-                .values()
-                .all(|tokens| tokens.get("cost_usd").is_none() && tokens["input"].is_u64()),
-        "{counts}"
+        stderr(&output).contains("~ computed"),
+        "{}",
+        stderr(&output)
     );
-    let table = String::from_utf8(run(&["stats", text(&fixture(CODEX))]).stdout).unwrap();
-    let rows: Vec<&str> = table
-        .lines()
-        .skip_while(|line| !line.ends_with("model"))
-        .skip(1)
-        .take(models.len())
-        .collect();
+}
+
+#[test]
+fn a_model_without_a_price_is_named_and_a_price_of_a_person_wins() {
+    let directory = directory_of(&[
+        ("none.tsv", "model\tinput\toutput\nother\t1\t1\n"),
+        ("own.tsv", "model\tinput\toutput\nmock-claude\t1000000\t0\n"),
+        ("bad.tsv", "model,input,output\n"),
+    ]);
+    let with = |table: &str| {
+        let table = directory.path().join(table);
+        let log = fixture(MOCK);
+        run(&["stats", "--json", "--prices", text(&table), text(&log)])
+    };
+    let of = |output: Output| -> Value { serde_json::from_slice(&output.stdout).unwrap() };
+    let none = of(with("none.tsv"));
+    assert!(none.get("cost_usd").is_none(), "{none}");
+    assert_eq!(
+        none["models_without_price"],
+        serde_json::json!(["mock-claude"])
+    );
+    let own = of(with("own.tsv"));
+    // One dollar for each token that was read, from a cache or not.
+    let tokens = &own["tokens"]["mock-claude"];
+    let read = ["input", "cache_read", "cache_write"];
+    let read: u64 = read.iter().filter_map(|name| tokens[name].as_u64()).sum();
+    assert_eq!(own["cost_usd"].as_f64(), Some(read as f64), "{own}");
+    let bad = with("bad.tsv");
+    assert_eq!(code(&bad), 6);
     assert!(
-        rows.iter()
-            .all(|row| row.split_whitespace().nth(5) == Some("-")),
-        "{table}"
+        stderr(&bad).contains("there is no column `model`"),
+        "{}",
+        stderr(&bad)
     );
 }
 
@@ -205,4 +233,153 @@ fn a_file_that_is_neither_log_nor_tape_is_an_error() {
         ])),
         5
     );
+}
+
+/// The number in a member of a row; 0 if it is not known.
+fn number(row: &Value, pointer: &str) -> u64 {
+    row.pointer(pointer)
+        .and_then(Value::as_u64)
+        .unwrap_or_default()
+}
+
+#[test]
+fn every_answer_has_the_same_numbers() {
+    let logs = [
+        CLAUDE,
+        "claude-code/2.1.329/c_subagent",
+        CODEX,
+        "opencode/1.18.34/anthropic",
+        "gemini/0.61.0/b_edit",
+    ]
+    .map(fixture);
+    let tapes = tempfile::tempdir().unwrap();
+    let mut ingest = vec!["ingest", "--out", text(tapes.path())];
+    ingest.extend(logs.iter().map(|log| text(log)));
+    assert_eq!(code(&run(&ingest)), 0);
+    let all = stats(&[tapes.path()]);
+    assert_eq!(
+        (number(&all, "/sessions"), number(&all, "/sub_agents")),
+        (5, 4)
+    );
+    let logs: Vec<&Path> = logs.iter().map(PathBuf::as_path).collect();
+    assert_eq!(stats(&logs), all, "logs and tapes");
+    let calls = |counts: &Value| -> u64 {
+        let kinds = counts["calls"].as_object().into_iter().flatten();
+        let statuses = kinds.filter_map(|(_, statuses)| statuses.as_object());
+        statuses
+            .flatten()
+            .filter_map(|(_, calls)| calls.as_u64())
+            .sum()
+    };
+    let models = all["tokens"].as_object().unwrap();
+    let tokens = |name: &str| -> u64 { models.values().map(|model| number(model, name)).sum() };
+    let usd = |row: &Value| row["cost_usd"].as_f64().unwrap_or_default();
+    let is_equal = |one: f64, other: f64| (one - other).abs() < 1e-9;
+    let rows = |args: &[&str]| -> Vec<Value> {
+        let output = run(&[args, &[text(tapes.path())]].concat());
+        assert_eq!(code(&output), 0, "{args:?}: {}", stderr(&output));
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    for by in [
+        "project",
+        "harness",
+        "session",
+        "day",
+        "week",
+        "model",
+        "project,day",
+    ] {
+        let rows = rows(&["stats", "--json", "--by", by]);
+        let sum = |name: &str| -> u64 { rows.iter().map(|row| number(row, name)).sum() };
+        for name in ["/input", "/cache_read", "/cache_write", "/output"] {
+            assert_eq!(
+                sum(&format!("/all_tokens{name}")),
+                tokens(name),
+                "{by} {name}"
+            );
+        }
+        if by != "model" {
+            assert_eq!(sum("/prompts"), number(&all, "/prompts"), "{by}");
+            assert_eq!(rows.iter().map(calls).sum::<u64>(), calls(&all), "{by}");
+        } else {
+            assert!(
+                rows.iter().all(|row| row.get("prompts").is_none()),
+                "a model has no prompts"
+            );
+        }
+        assert!(
+            is_equal(rows.iter().map(usd).sum(), usd(&all)),
+            "{by}: {rows:?}"
+        );
+    }
+    for args in [&["list", "--json"][..], &["list", "--json", "--agents"]] {
+        let rows = rows(args);
+        let sum = |name: &str| -> u64 { rows.iter().map(|row| number(row, name)).sum() };
+        assert_eq!(sum("/prompts"), number(&all, "/prompts"), "{args:?}");
+        assert_eq!(sum("/calls"), calls(&all), "{args:?}");
+        assert_eq!(sum("/tokens/input"), tokens("/input"), "{args:?}");
+        assert_eq!(sum("/tokens/output"), tokens("/output"), "{args:?}");
+    }
+    assert!(is_equal(
+        rows(&["list", "--json"]).iter().map(usd).sum(),
+        usd(&all)
+    ));
+    let page = run(&[
+        "show",
+        "--no-pager",
+        text(tapes.path()),
+        "--session",
+        CLAUDE_ID,
+    ]);
+    let page = String::from_utf8(page.stdout).unwrap();
+    assert!(page.contains("cost: 0.1555 USD"), "{page}");
+}
+
+#[test]
+fn the_last_line_of_files_is_about_the_files_that_are_shown() {
+    let logs = [fixture(CLAUDE), fixture(CODEX)];
+    let files = |below: &str| {
+        let [claude, codex] = logs.each_ref().map(|log| text(log));
+        let output = run(&["files", "--below", below, claude, codex]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        stderr(&output)
+    };
+    assert!(
+        files("/").contains(" of 2 sessions, 64 calls, "),
+        "{}",
+        files("/")
+    );
+    let one = files("multi.py");
+    assert!(one.contains("1 file of 1 session, 28 calls, "), "{one}");
+}
+
+#[test]
+fn a_table_fits_80_columns() {
+    let logs = [
+        fixture(CLAUDE),
+        fixture(CODEX),
+        fixture("gemini/0.61.0/b_edit"),
+    ];
+    let paths = logs.each_ref().map(|log| text(log));
+    for args in [
+        &["stats"][..],
+        &["stats", "--by", "model"],
+        &["stats", "--by", "day,model"],
+        &["stats", "--by", "project"],
+        &["list"],
+    ] {
+        let output = engram()
+            .args(args)
+            .args(paths)
+            .env("COLUMNS", "80")
+            .output()
+            .unwrap();
+        let table = String::from_utf8(output.stdout).unwrap();
+        let widest = table.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{args:?}: {table}");
+        assert!(table.contains("USD"), "{args:?}: {table}");
+    }
 }

@@ -137,6 +137,17 @@ fn snippet_texts(
                     ),
                 }
             }
+            // A formatter runs behind the call, and the log does not tell.
+            Some(_)
+                if side == "after"
+                    && subject.declares_for(
+                        edits.session.schema(),
+                        Kind::CodeEdit,
+                        "edit.formatter",
+                    ) =>
+            {
+                findings.gap("edit.formatter");
+            }
             Some(_) => findings.fail(
                 case.place_of(edits.session, event),
                 format!(

@@ -1,7 +1,7 @@
 //! The search for secrets in one text, and in the strings of a JSON value.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
@@ -22,7 +22,21 @@ const SIZE_LIMIT: usize = 24 << 20;
 /// The rules, ready for use.
 pub(super) struct Compiled {
     set: RegexSet,
-    rules: Vec<(&'static Rule, Regex)>,
+    rules: Vec<Lazy>,
+}
+
+/// A rule. Its pattern is compiled when a text first has what the rule describes: most texts have no secret, and most commands few texts.
+struct Lazy {
+    rule: &'static Rule,
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl Lazy {
+    /// The pattern; `None` if it could not be compiled, which a test excludes.
+    fn regex(&self) -> Option<&Regex> {
+        let compile = || Regex::new(&self.rule.pattern).ok();
+        self.regex.get_or_init(compile).as_ref()
+    }
 }
 
 impl Compiled {
@@ -32,21 +46,20 @@ impl Compiled {
             .size_limit(SIZE_LIMIT)
             .build()
             .map_err(error)?;
-        let rules = TABLE.iter().map(|rule| {
-            Regex::new(&rule.pattern)
-                .map(|regex| (rule, regex))
-                .map_err(error)
+        let rules = TABLE.iter().map(|rule| Lazy {
+            rule,
+            regex: OnceLock::new(),
         });
         Ok(Compiled {
             set,
-            rules: rules.collect::<Result<_, _>>()?,
+            rules: rules.collect(),
         })
     }
 
     /// The name of a rule.
     #[cfg(test)]
     pub fn name(&self, rule: usize) -> &'static str {
-        self.rules[rule].0.name
+        self.rules[rule].rule.name
     }
 
     /// The text without its secrets; `None` if it has none. `found` gets the index of the rule of each.
@@ -57,7 +70,10 @@ impl Compiled {
         }
         let mut secrets: Vec<(usize, usize, usize)> = Vec::new();
         for rule in matching {
-            let (Rule { needs, .. }, regex) = &self.rules[rule];
+            let Rule { needs, name, .. } = self.rules[rule].rule;
+            let Some(regex) = self.rules[rule].regex() else {
+                return Some(format!("[redacted:{name}]"));
+            };
             let mut at = 0;
             while let Some(captures) = regex.captures_at(text, at) {
                 let (whole, Some(secret)) = (captures.get_match(), captures.get(1)) else {
@@ -233,4 +249,16 @@ pub(super) fn strings(json: &str) -> impl Iterator<Item = (usize, usize)> + use<
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        for lazy in &COMPILED.as_ref().unwrap().rules {
+            assert!(lazy.regex().is_some(), "{}", lazy.rule.name);
+        }
+    }
 }

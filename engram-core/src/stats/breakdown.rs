@@ -1,30 +1,46 @@
-//! Counts divided by time, model or tool: one [`Stats`] for each value.
+//! Counts divided by time, model or tool, or several of them: one [`Stats`] for each value.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use super::{Fact, NO_MODEL, Stats, TapeOf, fact, owned};
 use crate::event::*;
 use crate::sink::EventSink;
 
 /// What counts are divided by.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub enum Split {
     /// The time of each event, as this function names it: a day, a week.
-    Time(fn(&str) -> String),
+    Time(Arc<dyn Fn(&str) -> String + Send + Sync>),
     /// The model. Only responses and their tokens have one.
     Model,
     /// The tool. Only calls, and the edits of calls, have one.
     Tool,
 }
 
+impl fmt::Debug for Split {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Split::Time(_) => "Time",
+            Split::Model => "Model",
+            Split::Tool => "Tool",
+        })
+    }
+}
+
+/// One value for each [`Split`].
+type Values = Vec<String>;
+
 /// A sink that counts by [`Split`]. It can take any number of tapes, one after the other.
 ///
-/// A tape counts as a session of every value that one of its events has.
+/// A tape counts as a session of every value that one of its events has. An event counts if it has a value for every split. The total that a
+/// log states for a session is not divided: [`Costs::give_totals`](super::Costs::give_totals).
 #[derive(Debug)]
 pub struct Breakdown {
-    split: Split,
-    groups: BTreeMap<String, Stats>,
+    splits: Vec<Split>,
+    groups: BTreeMap<Values, Stats>,
     tape: Tape,
 }
 
@@ -34,39 +50,51 @@ struct Tape {
     /// Whose tape it is; `None` before `tape.start`.
     of: Option<TapeOf>,
     model: Option<String>,
-    /// The value of each call. Its result and edits belong there, too.
-    calls: HashMap<Seq, String>,
+    /// The values of each call. Its result and edits belong there, too.
+    calls: HashMap<Seq, Values>,
     /// The values that have an event of this tape.
-    values: Vec<String>,
+    values: Vec<Values>,
 }
 
 impl Breakdown {
     /// A sink without counts.
-    pub fn new(split: Split) -> Breakdown {
+    pub fn new(splits: Vec<Split>) -> Breakdown {
         Breakdown {
-            split,
+            splits,
             groups: BTreeMap::new(),
             tape: Tape::default(),
         }
     }
 
-    /// The counts by value.
-    pub fn into_groups(self) -> BTreeMap<String, Stats> {
+    /// The counts by their values, in the order of the splits.
+    pub fn into_groups(self) -> BTreeMap<Vec<String>, Stats> {
         self.groups
     }
 
-    fn value(&self, record: &EventRef<'_>) -> Option<String> {
-        match (self.split, record.event) {
+    /// The values that an event has by itself. `None` if it lacks one.
+    fn values(&self, record: &EventRef<'_>, fact: &Fact) -> Option<Values> {
+        let value = |split: &Split| match (split, fact) {
             (Split::Time(name), _) => {
                 (record.t_basis != Some(TimeBasis::Absent)).then(|| name(record.t))
             }
-            (Split::Tool, Event::ToolCall(call)) => Some(owned(call.tool)),
-            (Split::Tool | Split::Model, _) => None,
-        }
+            (Split::Model, Fact::Usage(response)) => Some(
+                response
+                    .model
+                    .clone()
+                    .or_else(|| self.tape.model.clone())
+                    .unwrap_or_else(|| NO_MODEL.to_owned()),
+            ),
+            (Split::Tool, _) => match record.event {
+                Event::ToolCall(call) => Some(owned(call.tool)),
+                _ => None,
+            },
+            (Split::Model, _) => None,
+        };
+        self.splits.iter().map(value).collect()
     }
 
-    /// Counts what an event says. `value` is its value, if the event has it by itself.
-    fn count(&mut self, value: Option<String>, parent: Option<Seq>, fact: Fact) {
+    /// Counts what an event says.
+    fn count(&mut self, record: &EventRef<'_>, fact: Fact) {
         match &fact {
             Fact::Tape(of) => {
                 self.tape = Tape {
@@ -75,45 +103,41 @@ impl Breakdown {
                 };
                 return;
             }
-            Fact::Model(model) => return self.tape.model = Some(model.clone()),
+            Fact::Session(model, _) => {
+                self.tape.model = model.clone().or(self.tape.model.take());
+                return;
+            }
             _ => {}
         }
-        let of_call = || parent.and_then(|call| self.tape.calls.get(&call).cloned());
-        let value = match (self.split, &fact) {
-            (Split::Model, Fact::Usage(model, _)) => Some(
-                model
-                    .clone()
-                    .or_else(|| self.tape.model.clone())
-                    .unwrap_or_else(|| NO_MODEL.to_owned()),
-            ),
-            (Split::Model, _) => None,
-            (_, Fact::Result(..)) => of_call(),
-            _ => value.or_else(of_call),
+        let call = record.parent.and_then(|call| self.tape.calls.get(&call));
+        let values = match &fact {
+            Fact::Result(..) => call.cloned(),
+            fact => self.values(record, fact).or_else(|| call.cloned()),
         };
-        let Some(value) = value else { return };
+        let Some(values) = values else { return };
         if let Fact::Call(seq, _) = fact {
-            self.tape.calls.insert(seq, value.clone());
+            self.tape.calls.insert(seq, values.clone());
         }
-        let stats = self.groups.entry(value.clone()).or_default();
-        if !self.tape.values.contains(&value) {
+        let stats = self.groups.entry(values.clone()).or_default();
+        if !self.tape.values.contains(&values) {
             stats.count(Fact::Tape(self.tape.of.unwrap_or(TapeOf {
                 is_sub_agent: false,
                 id: None,
+                session: None,
             })));
-            self.tape
-                .model
-                .iter()
-                .for_each(|model| stats.count(Fact::Model(model.clone())));
-            self.tape.values.push(value);
+            self.tape.values.push(values);
         }
-        stats.count(fact);
+        stats.count(match (fact, &self.tape.model) {
+            (Fact::Usage(response), Some(model)) => Fact::Usage(response.with_model(model)),
+            (fact, _) => fact,
+        });
     }
 }
 
 impl EventSink for Breakdown {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         if let Some(fact) = fact(record) {
-            self.count(self.value(record), record.parent, fact);
+            self.count(record, fact);
         }
         Ok(())
     }
@@ -129,18 +153,22 @@ mod tests {
     use crate::stats::Counts;
     use crate::tape::replay;
 
-    fn groups(split: Split, lines: &[(&str, &str)]) -> BTreeMap<String, Counts> {
+    fn groups(splits: Vec<Split>, lines: &[(&str, &str)]) -> BTreeMap<String, Counts> {
         let line = |(seq, (t, rest)): (usize, &(&str, &str))| {
             let rest = rest.replacen("\",", "\",\"source\":{\"harness\":\"toy\"},", 1);
             format!("{{\"seq\":{seq},\"t\":\"{t}T03:04:05Z\",{rest}\n")
         };
         let tape: String = lines.iter().enumerate().map(line).collect();
-        let mut sink = Breakdown::new(split);
+        let mut sink = Breakdown::new(splits);
         replay(tape.as_bytes(), &mut sink).unwrap();
         sink.into_groups()
             .into_iter()
-            .map(|(value, stats)| (value, stats.counts()))
+            .map(|(values, stats)| (values.join(" "), stats.counts()))
             .collect()
+    }
+
+    fn by_day() -> Split {
+        Split::Time(Arc::new(|time| time[..10].to_owned()))
     }
 
     const CALL: &str = r#""k":"tool.call","tool":"Edit","kind":"edit","call_id":"1"}"#;
@@ -153,7 +181,7 @@ mod tests {
             r#""k":"tool.result","status":"ok","parent":0}"#,
         );
         let by_day = groups(
-            Split::Time(|time| time[..10].to_owned()),
+            vec![by_day()],
             &[("2026-01-02", CALL), result, ("2026-01-03", EDIT)],
         );
         assert_eq!(
@@ -167,7 +195,10 @@ mod tests {
             ),
             (1, 1)
         );
-        let by_tool = groups(Split::Tool, &[("2026-01-02", CALL), ("2026-01-02", EDIT)]);
+        let by_tool = groups(
+            vec![Split::Tool],
+            &[("2026-01-02", CALL), ("2026-01-02", EDIT)],
+        );
         assert_eq!(
             (
                 by_tool["Edit"].files_edited,
@@ -180,7 +211,7 @@ mod tests {
     #[test]
     fn tokens_belong_to_the_model_of_the_response_or_of_the_session() {
         let by_model = groups(
-            Split::Model,
+            vec![Split::Model],
             &[
                 ("2026-01-02", r#""k":"meta","label":"session","model":"m"}"#),
                 (
@@ -202,5 +233,22 @@ mod tests {
             ),
             (Some(3), Some(1))
         );
+    }
+
+    #[test]
+    fn an_event_counts_where_it_has_a_value_for_every_split() {
+        let usage = r#""k":"meta","label":"usage","model":"m","tokens":{"input":3}}"#;
+        let lines = [
+            ("2026-01-02", usage),
+            ("2026-01-03", usage),
+            ("2026-01-03", CALL),
+        ];
+        let by_both = groups(vec![by_day(), Split::Model], &lines);
+        assert_eq!(
+            by_both.keys().collect::<Vec<_>>(),
+            ["2026-01-02 m", "2026-01-03 m"]
+        );
+        assert_eq!(by_both["2026-01-03 m"].tokens["m"].input, Some(3));
+        assert!(by_both["2026-01-03 m"].calls.is_empty());
     }
 }

@@ -54,6 +54,7 @@ struct Facts {
     output: Option<u64>,
     reasoning: Option<u64>,
     cost_usd: Option<f64>,
+    cost_total_usd: Option<f64>,
 }
 
 impl Sessions {
@@ -174,6 +175,13 @@ impl Facts {
         first(&mut self.parent_session_id, facts.parent_session_id);
         first(&mut self.parent_call_id, facts.parent_call_id);
         first(&mut self.fork_of, facts.fork_of);
+        let total = facts.cost_total_usd;
+        let total = total.and_then(|total| total.as_str().parse::<f64>().ok());
+        self.cost_total_usd = self
+            .cost_total_usd
+            .into_iter()
+            .chain(total)
+            .reduce(f64::max);
     }
 
     fn usage(&mut self, usage: &Usage<'_>) {
@@ -237,6 +245,9 @@ impl Facts {
         self.cost_usd
             .into_iter()
             .for_each(|cost| rows.cost_usd.push(cost));
+        self.cost_total_usd
+            .into_iter()
+            .for_each(|cost| rows.cost_total_usd.push(cost));
         rows.end_row();
     }
 }

@@ -43,7 +43,8 @@ rows! {
         "input tokens that went to a cache" cache_write: Ints,
         "output tokens with those of reasoning" output: Ints,
         "output tokens of reasoning" reasoning: Ints,
-        "the cost in US dollars, as far as it is given" cost_usd: Decimals,
+        "the cost of the responses in US dollars, as far as they state it" cost_usd: Decimals,
+        "the largest cost in US dollars that the log states for the session so far, with its sub-agents. It is not added to `cost_usd`" cost_total_usd: Decimals,
     }
 }
 

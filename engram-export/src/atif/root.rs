@@ -21,6 +21,8 @@ pub(super) struct Root {
     version: Option<String>,
     model: Option<String>,
     engram: Map<String, Value>,
+    /// The largest cost that the log states for the session so far: with its sub-agents.
+    stated_total: Option<f64>,
 }
 
 impl Root {
@@ -79,6 +81,9 @@ impl Root {
                 Event::Meta(Meta::Session(stated)) if !record.replay => {
                     root.model = root.model.take().or_else(|| stated.model.map(owned));
                     fork_of = fork_of.or_else(|| stated.fork_of.map(owned));
+                    let total = stated.cost_total_usd;
+                    let total = total.and_then(|total| total.as_str().parse::<f64>().ok());
+                    root.stated_total = root.stated_total.into_iter().chain(total).reduce(f64::max);
                     first_facts(&mut facts, fields(record), losses);
                 }
                 Event::Meta(Meta::Revision(_)) => revisions.push(Value::Object(fields(record))),
@@ -138,6 +143,7 @@ impl Root {
         steps: Vec<Step>,
         embedded: Vec<Trajectory>,
     ) -> Trajectory {
+        let sums = sums(&steps, &embedded);
         let model = self
             .model
             .or_else(|| steps.iter().find_map(|step| step.model_name.clone()));
@@ -150,7 +156,11 @@ impl Root {
                 version: self.version.unwrap_or_else(|| "unknown".to_owned()),
                 model_name: model,
             },
-            final_metrics: sums(&steps, &embedded),
+            final_metrics: FinalMetrics {
+                // A total of the session and the costs of its responses are never added.
+                total_cost_usd: self.stated_total.or(sums.total_cost_usd),
+                ..sums
+            },
             steps,
             extra: json!({ "engram": self.engram }),
             subagent_trajectories: embedded,
@@ -162,7 +172,7 @@ impl Root {
 fn first_facts(facts: &mut Map<String, Value>, stated: Map<String, Value>, losses: &mut Losses) {
     for (key, value) in stated {
         match facts.get(&key) {
-            _ if key == "label" => {}
+            _ if key == "label" || key == "cost_total_usd" => {}
             Some(known) if *known != value && key != "model" => losses.count(&SESSION_CHANGE),
             Some(_) => {}
             None => {

@@ -120,6 +120,22 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
                 value: title.into(),
             });
         }
+        let total = session
+            .events
+            .iter()
+            .filter_map(|record| match &record.event {
+                Event::Meta(Meta::Session(facts)) if !record.replay => {
+                    facts.cost_total_usd?.as_str().parse::<f64>().ok()
+                }
+                _ => None,
+            });
+        // With its sub-agents: `engram.cost.usd` of responses is not added to it.
+        if let Some(total) = total.reduce(f64::max) {
+            root.attributes.push(super::wire::KeyValue {
+                key: "engram.session.cost.usd".to_owned(),
+                value: total.into(),
+            });
+        }
         writer.spans.push(root);
         Some(writer)
     }

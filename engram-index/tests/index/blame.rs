@@ -1,164 +1,189 @@
 //! What really happened to each line of a file, from its texts before and after each turn.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use engram_conformance::{RealEdit, Truth};
 
 /// A turn that changed the file.
+#[derive(Debug, Default)]
 pub struct Turn {
+    pub file: String,
     pub calls: BTreeSet<String>,
     pub tools: BTreeSet<String>,
     pub before: Vec<String>,
     pub after: Vec<String>,
 }
 
+impl Turn {
+    /// False if the truth names no call: a person, or the harness itself, changed the file.
+    pub fn has_call(&self) -> bool {
+        !self.calls.is_empty() || !self.tools.is_empty()
+    }
+}
+
 /// What really happened to one file.
+#[derive(Debug, Default, Clone)]
 pub struct RealFile {
     pub name: String,
-    /// The last text; nothing if nobody knows it.
+    /// The last text; empty if nobody knows it.
     pub text: String,
     /// The file is not there any more, or nobody knows its text.
     pub is_gone: bool,
-    pub turns: Vec<Turn>,
-    /// The turn that made each line; `None` if it was there before, or nobody knows.
-    pub made_in: Vec<Option<usize>>,
-    /// The same, where line ends do not count.
-    pub made_in_text: Vec<Option<usize>>,
+    /// The lines of the text, without line ends.
+    pub lines: Vec<String>,
+    /// The turn that made each line; `None` if it was there before, or a person made it.
+    pub made_in: Vec<Option<Rc<Turn>>>,
+    /// The turns that changed the file, and the file that it was moved from.
+    pub turns: Vec<Rc<Turn>>,
 }
 
 /// The files that were changed and are there at the end.
 pub fn real_files(truth: &Truth) -> Vec<RealFile> {
-    all_files(truth)
-        .into_iter()
-        .filter(|file| !file.is_gone)
-        .collect()
-}
-
-/// The files that were changed, also those that are gone.
-pub fn all_files(truth: &Truth) -> Vec<RealFile> {
-    let names: BTreeSet<&str> = truth.edits.iter().map(|edit| edit.file.as_str()).collect();
-    names
-        .into_iter()
-        .filter_map(|name| real_file(name, truth.edits.iter().filter(|edit| edit.file == name)))
-        .collect()
-}
-
-fn real_file<'t>(name: &str, edits: impl Iterator<Item = &'t RealEdit>) -> Option<RealFile> {
-    let mut turns: Vec<Turn> = Vec::new();
-    let mut made_in: Vec<Option<usize>> = Vec::new();
-    let mut made_in_text: Vec<Option<usize>> = Vec::new();
-    let mut text: Option<&str> = None;
-    let mut is_known = false;
-    for edit in edits {
-        let (before, after) = (lines(edit.before.as_deref()), lines(edit.after.as_deref()));
-        let calls: BTreeSet<String> = edit.call_ids.iter().cloned().collect();
-        // The call that started a sub-agent has the changes of the sub-agent too.
-        if let Some(last) = turns
-            .last_mut()
-            .filter(|last| last.before == before && last.after == after)
-        {
-            last.calls.extend(calls);
-            last.tools.extend(edit.tools.iter().cloned());
-            continue;
+    let mut files: BTreeMap<&str, RealFile> = BTreeMap::new();
+    for step in truth.edits.chunk_by(is_one_step) {
+        // A file that goes in the step in which another one comes may be that one.
+        let gone: Vec<RealFile> = step
+            .iter()
+            .filter(|edit| edit.after_sha256.is_none())
+            .filter_map(|edit| {
+                files
+                    .get(edit.file.as_str())
+                    .cloned()
+                    .or_else(|| first(edit))
+            })
+            .collect();
+        for edit in step {
+            let old = files.remove(edit.file.as_str()).or_else(|| first(edit));
+            let old = match edit.before_sha256 {
+                None => most_alike(edit, &gone).or(old),
+                Some(_) => old,
+            };
+            files.insert(&edit.file, after(old.unwrap_or_default(), edit));
         }
-        let current = turns
-            .last()
-            .map(|turn| turn.after.clone())
-            .unwrap_or_else(|| before.clone());
-        if made_in.is_empty() {
-            (made_in, made_in_text) = (vec![None; current.len()], vec![None; current.len()]);
-        }
-        made_in = carry(&current, &before, &made_in, None);
-        made_in = carry(&before, &after, &made_in, Some(turns.len()));
-        made_in_text = carry(&plain(&current), &plain(&before), &made_in_text, None);
-        made_in_text = carry(
-            &plain(&before),
-            &plain(&after),
-            &made_in_text,
-            Some(turns.len()),
-        );
-        turns.push(Turn {
-            calls,
-            tools: edit.tools.iter().cloned().collect(),
-            before,
-            after,
-        });
-        (text, is_known) = (
-            edit.after.as_deref(),
-            edit.after.is_some() || edit.after_sha256.is_none(),
-        );
     }
-    let is_gone = text.is_none() || !is_known;
-    Some(RealFile {
-        name: name.to_owned(),
-        text: text.unwrap_or_default().to_owned(),
-        is_gone,
-        turns,
-        made_in,
-        made_in_text,
+    files.into_values().filter(|file| !file.is_gone).collect()
+}
+
+fn is_one_step(one: &RealEdit, other: &RealEdit) -> bool {
+    one.call_ids == other.call_ids && one.tools == other.tools && one.file != other.file
+}
+
+/// The file as it was before its first edit.
+fn first(edit: &RealEdit) -> Option<RealFile> {
+    edit.before.as_deref().map(|text| RealFile {
+        lines: lines(text),
+        made_in: vec![None; lines(text).len()],
+        ..RealFile::default()
     })
 }
 
-/// The lines with their ends: a change of line ends changes lines.
-pub fn lines(text: Option<&str>) -> Vec<String> {
-    text.unwrap_or_default()
-        .split_inclusive('\n')
-        .map(str::to_owned)
-        .collect()
+/// The file that a new file has half of its lines from.
+fn most_alike(edit: &RealEdit, gone: &[RealFile]) -> Option<RealFile> {
+    let new = lines(edit.after.as_deref()?);
+    let count = |file: &&RealFile| common(&file.lines, &new).len();
+    let best = gone.iter().max_by_key(count)?;
+    (2 * count(&best) >= new.len()).then(|| best.clone())
 }
 
-fn plain(lines: &[String]) -> Vec<String> {
-    lines
-        .iter()
+fn after(mut file: RealFile, edit: &RealEdit) -> RealFile {
+    let (before, after) = (edit.before.as_deref(), edit.after.as_deref());
+    let turn = Turn {
+        file: edit.file.clone(),
+        calls: edit.call_ids.iter().cloned().collect(),
+        tools: edit.tools.iter().cloned().collect(),
+        before: lines(before.unwrap_or_default()),
+        after: lines(after.unwrap_or_default()),
+    };
+    // The call that started a sub-agent has the changes of the sub-agent too.
+    let is_again = |last: &&Rc<Turn>| {
+        (&last.file, &last.before, &last.after) == (&turn.file, &turn.before, &turn.after)
+    };
+    if file.turns.last().filter(is_again).is_some() {
+        return joined(file, turn);
+    }
+    if before.is_some() {
+        file.made_in = carry(&file.lines, &turn.before, &file.made_in, None);
+        file.lines.clone_from(&turn.before);
+    }
+    let turn = Rc::new(turn);
+    let made_in = carry(&file.lines, &turn.after, &file.made_in, Some(&turn));
+    (file.name, file.lines, file.made_in) = (edit.file.clone(), turn.after.clone(), made_in);
+    file.text = after.unwrap_or_default().to_owned();
+    file.is_gone = after.is_none();
+    file.turns.push(turn);
+    file
+}
+
+/// The last turn with the calls of one that has the same change.
+fn joined(mut file: RealFile, mut turn: Turn) -> RealFile {
+    let Some(last) = file.turns.pop() else {
+        return file;
+    };
+    turn.calls.extend(last.calls.iter().cloned());
+    turn.tools.extend(last.tools.iter().cloned());
+    let turn = Rc::new(turn);
+    let of_last = |made: &Rc<Turn>| Rc::ptr_eq(made, &last);
+    for made in file
+        .made_in
+        .iter_mut()
+        .flatten()
+        .filter(|made| of_last(made))
+    {
+        *made = turn.clone();
+    }
+    file.turns.push(turn);
+    file
+}
+
+/// The lines of a text without their ends: a change of line ends makes no line.
+pub fn lines(text: &str) -> Vec<String> {
+    text.split_inclusive('\n')
         .map(|line| line.trim_end_matches(['\r', '\n']).to_owned())
         .collect()
 }
 
-/// The causes of lines after a change: those of lines that stayed, and `cause` for new ones.
+/// The makers of lines after a change: those of lines that stayed, and `maker` of new ones.
 fn carry(
     before: &[String],
     after: &[String],
-    made_in: &[Option<usize>],
-    cause: Option<usize>,
-) -> Vec<Option<usize>> {
-    let start = before
-        .iter()
-        .zip(after)
-        .take_while(|(one, other)| one == other)
-        .count();
-    let end = before[start..]
-        .iter()
-        .rev()
-        .zip(after[start..].iter().rev())
-        .take_while(|(one, other)| one == other)
-        .count();
-    let mut carried = made_in[..start].to_vec();
-    let (old, new) = (
-        &before[start..before.len() - end],
-        &after[start..after.len() - end],
-    );
-    let kept = common(old, new);
-    carried.extend((0..new.len()).map(|at| {
-        kept.iter()
-            .find(|(_, n)| *n == at)
-            .map_or(cause, |(o, _)| made_in[start + o])
-    }));
-    carried.extend_from_slice(&made_in[before.len() - end..]);
+    made_in: &[Option<Rc<Turn>>],
+    maker: Option<&Rc<Turn>>,
+) -> Vec<Option<Rc<Turn>>> {
+    let mut carried = vec![maker.cloned(); after.len()];
+    for (old, new) in common(before, after) {
+        carried[new].clone_from(&made_in[old]);
+    }
     carried
 }
 
-/// The longest common lines of two texts, as pairs of places.
+/// The longest common lines of two texts, as pairs of places; nothing of texts that are too large to compare.
 fn common(old: &[String], new: &[String]) -> Vec<(usize, usize)> {
+    let start = old
+        .iter()
+        .zip(new)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let ends = old[start..].iter().rev().zip(new[start..].iter().rev());
+    let end = ends.take_while(|(one, other)| one == other).count();
+    let (old_end, new_end) = (old.len() - end, new.len() - end);
+    let middle = longest(&old[start..old_end], &new[start..new_end]);
+    let middle = middle.into_iter().map(|(o, n)| (start + o, start + n));
+    let beginning = (0..start).map(|at| (at, at));
+    let ending = (0..end).map(|at| (old_end + at, new_end + at));
+    beginning.chain(middle).chain(ending).collect()
+}
+
+fn longest(old: &[String], new: &[String]) -> Vec<(usize, usize)> {
     if old.len() * new.len() > 16_000_000 {
         return Vec::new();
     }
     let mut best = vec![vec![0_u32; new.len() + 1]; old.len() + 1];
     for (o, old) in old.iter().enumerate().rev() {
         for (n, new) in new.iter().enumerate().rev() {
-            best[o][n] = if old == new {
-                best[o + 1][n + 1] + 1
-            } else {
-                best[o + 1][n].max(best[o][n + 1])
+            best[o][n] = match old == new {
+                true => best[o + 1][n + 1] + 1,
+                false => best[o + 1][n].max(best[o][n + 1]),
             };
         }
     }

@@ -35,6 +35,8 @@ fn recorded_lines_lead_back_to_the_edits_that_their_edit_replaced() {
         let made = made(&[recording]);
         let index = made.open();
         for file in real_files(&truth_of(recording)) {
+            // A file that was moved has a history under its names before.
+            let is_own = |path: &str| file.turns.iter().any(|turn| path.ends_with(&turn.file));
             let path = format!("/home/dev/proj/{}", file.name);
             let count = file.text.lines().count();
             for line in 1..=count {
@@ -42,10 +44,7 @@ fn recorded_lines_lead_back_to_the_edits_that_their_edit_replaced() {
                     .history(&query(&path, &file.text, (line, line)))
                     .unwrap();
                 for event in &events.items {
-                    assert!(
-                        event.file.ends_with(&file.name),
-                        "an edit of another file: {event:?}"
-                    );
+                    assert!(is_own(&event.file), "an edit of another file: {event:?}");
                 }
                 // The newest one made the line, what it replaced is older.
                 if let Some(first) = events.items.first() {

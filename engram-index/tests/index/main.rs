@@ -1,14 +1,17 @@
 //! The index over recordings of real sessions, compared with what really happened.
 
+mod agree;
 mod blame;
 mod changes;
 mod controls;
 mod faults;
 mod full_disk;
 mod growth;
+mod judge;
 mod lineage;
 mod rates;
 mod recorded;
+mod sql;
 #[path = "../../benches/synthetic.rs"]
 mod synthetic;
 mod truth;

@@ -23,10 +23,12 @@ pub fn all() -> Vec<Recording> {
         .flat_map(|tree| Recordings::undeclared(tree).unwrap().all)
         .collect();
     assert!(!all.is_empty(), "no recordings");
-    // `ENGRAM_ONLY=codex/0.98` runs a part.
-    let only = std::env::var("ENGRAM_ONLY").unwrap_or_default();
+    // `ENGRAM_ONLY=codex/0.98` runs a part, `ENGRAM_SAMPLE=12` one in twelve.
+    let variable = |name| std::env::var(name).unwrap_or_default();
+    let (only, sample) = (variable("ENGRAM_ONLY"), variable("ENGRAM_SAMPLE"));
     all.into_iter()
         .filter(|recording| recording.directory.to_string_lossy().contains(&only))
+        .step_by(sample.parse().unwrap_or(1).max(1))
         .collect()
 }
 

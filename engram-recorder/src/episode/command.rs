@@ -13,6 +13,7 @@ use super::turn::Bounds;
 use crate::error::{Fault, RecorderError};
 use crate::harness::{self, FAKE_KEY};
 use crate::sandbox::write;
+use crate::stop::Stop;
 
 /// An agent of a plan, with the port of the model server.
 pub struct Agent<'a> {
@@ -114,22 +115,25 @@ impl Agent<'_> {
     }
 
     /// What a run may use, if so many bytes are used up.
-    pub fn bounds(&self, deadline: Instant, used: u64) -> Bounds {
+    pub fn bounds<'b>(&self, deadline: Instant, used: u64, stop: &'b Stop) -> Bounds<'b> {
         let (health, budget) = (&self.profile.health_checks, &self.profile.budget_defaults);
-        let most = budget
-            .evidence_bytes
-            .get()
-            .min(self.profile.evidence_policy.max_bytes.get());
         Bounds {
             start: Duration::from_millis(health.start_ms.get()),
             stall: Duration::from_millis(health.stall_ms.get()),
             max_stalls: health.max_stalls,
             grace: Duration::from_millis(health.stop_grace_ms.get()),
             deadline,
-            bytes: most.saturating_sub(used),
+            bytes: most_evidence(self.profile).saturating_sub(used),
             tokens: budget.tokens.get(),
+            stop,
         }
     }
+}
+
+/// The most bytes of all that is kept of an episode.
+pub fn most_evidence(profile: &Profile) -> u64 {
+    let (budget, policy) = (&profile.budget_defaults, &profile.evidence_policy);
+    budget.evidence_bytes.min(policy.max_bytes).get()
 }
 
 /// What a harness would fetch, by the end of the path.

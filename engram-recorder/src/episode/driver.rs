@@ -11,9 +11,10 @@ use engram_profiles::episode::{
 use engram_profiles::grammar::{self, Answer, Limits, Line, LineKind, Request, Response, Scanner};
 use engram_profiles::ledger::{self, Entry};
 use engram_profiles::nonce::Nonce;
-use engram_profiles::profile::{Continuation, InputMode, Profile, ToolBridge};
+use engram_profiles::profile::{Continuation, InputMode, Profile, Tier, ToolBridge};
 use engram_profiles::receipt::{
-    Decided, Ended as EpisodeEnd, Requested, Started, ToolReceipt, hash_of,
+    Decided, Egress, Ended as EpisodeEnd, ExecutionEnv, Mounts, Permission, PolicySnapshot,
+    Requested, SandboxSummary, Started, ToolReceipt, ToolStart, hash_of,
 };
 
 use super::actuator::{self, Sandbox, decide, execute};
@@ -26,12 +27,15 @@ use super::{Plan, prompt};
 use crate::error::{Fault, RecorderError};
 use crate::process::End;
 use crate::server::{Server, Stage};
+use crate::stop::Stop;
 use crate::tools::{OpTable, Place};
 
 /// What a scripted nonce is made of, beside the episode's id.
 const SEED: &str = "engram episode";
 /// The most bytes of a result in the log, and in the agent's prompt.
 const EXCERPT: usize = 16 << 10;
+/// After so many bytes of text the log gets them, at the end of a line: what is kept is counted, and no record is much larger.
+const MAX_BLOCK: usize = 256 << 10;
 /// The most bytes of a prompt that is an argument: Linux takes 128 KiB.
 const MAX_ARGUMENT: usize = 120_000;
 
@@ -39,14 +43,15 @@ const MAX_ARGUMENT: usize = 120_000;
 ///
 /// # Errors
 /// If it cannot even begin, or something cannot be written.
-pub fn run(plan: &Plan) -> Result<Option<String>, RecorderError> {
-    let mut driver = Driver::begin(plan)?;
+pub fn run(plan: &Plan, stop: &Stop) -> Result<Option<String>, RecorderError> {
+    let mut driver = Driver::begin(plan, stop)?;
     let reason = driver.converse()?;
     driver.end(reason)
 }
 
 struct Driver<'p> {
     plan: &'p Plan,
+    stop: &'p Stop,
     profile: Profile,
     bridge: ToolBridge,
     nonce: Nonce,
@@ -73,7 +78,7 @@ struct Driver<'p> {
 }
 
 impl Driver<'_> {
-    fn begin(plan: &Plan) -> Result<Driver<'_>, RecorderError> {
+    fn begin<'p>(plan: &'p Plan, stop: &'p Stop) -> Result<Driver<'p>, RecorderError> {
         let profile = plan.profile()?;
         let wrong = |what: &str| {
             RecorderError::new(
@@ -132,6 +137,7 @@ impl Driver<'_> {
         let deadline = plan.deadline(&profile);
         Ok(Driver {
             plan,
+            stop,
             decoder: decoder(&profile, &limits),
             scanner: Scanner::new(nonce.hash(), limits),
             profile,
@@ -172,6 +178,10 @@ impl Driver<'_> {
             }
             let mut answers = String::new();
             for request in open {
+                // What was asked before a stop is not carried out after it.
+                if self.stop.is_asked() {
+                    return Ok(Some(violation(turn::STOP)));
+                }
                 answers.push_str(&self.answer(request)?);
             }
             match self.bridge.continuation {
@@ -210,7 +220,7 @@ impl Driver<'_> {
         let used = self.printed + self.journal.bytes();
         let (stage, bounds, requests) = (
             Arc::clone(&self.stage),
-            agent.bounds(self.deadline, used),
+            agent.bounds(self.deadline, used, self.stop),
             self.stage.requests(),
         );
         self.decoder = decoder(&self.profile, &Limits::of(&self.profile));
@@ -225,15 +235,14 @@ impl Driver<'_> {
         }
         self.flush()?;
         self.seen(requests);
-        self.printed += ended.stdout.len() as u64;
         let policy = &self.profile.evidence_policy;
         self.printed += ended.stderr.len() as u64;
-        let times = self.plan.times == Times::Kept;
+        let times = self.plan.times;
         self.run.runs.push(RunOfAgent {
             end: ended.end.ok(),
-            milliseconds: times.then_some(ended.milliseconds),
-            stdout: Evidence::of(policy.stdout, &ended.stdout, &mut self.journal)?,
-            stderr: Evidence::of(policy.stderr, &ended.stderr, &mut self.journal)?,
+            milliseconds: (times == Times::Kept).then_some(ended.milliseconds),
+            stdout: Evidence::of(times.keep(policy.stdout), &ended.stdout, &mut self.journal)?,
+            stderr: Evidence::of(times.keep(policy.stderr), &ended.stderr, &mut self.journal)?,
             survivors: ended.survivors as u64,
         });
         Ok(match (fault, ended.end.ok()) {
@@ -244,8 +253,13 @@ impl Driver<'_> {
         })
     }
 
-    /// Takes what the agent prints.
+    /// Takes what the agent prints, as far as all that is kept of it has room.
     fn hear(&mut self, bytes: &[u8]) -> Result<Heard, RecorderError> {
+        self.printed += bytes.len() as u64;
+        let kept = self.printed + self.journal.bytes() + self.block.len() as u64;
+        if kept > command::most_evidence(&self.profile) {
+            return Ok(Err("budget_evidence"));
+        }
         let mut parts = Vec::new();
         if self.decoder.push(bytes, &mut parts).is_err() {
             return Ok(Err("line_size"));
@@ -277,6 +291,9 @@ impl Driver<'_> {
                 Ok(stdin) => reply.stdin.extend(stdin),
                 Err(reason) => return Ok(Err(reason)),
             }
+            if self.block.len() >= MAX_BLOCK && self.block.ends_with('\n') {
+                self.flush()?;
+            }
         }
         if ends_block {
             self.flush()?;
@@ -291,9 +308,10 @@ impl Driver<'_> {
         self.block.push_str(&line.text);
         match line.kind {
             LineKind::Text => {
-                if !line.text.trim().is_empty() {
-                    self.last_line = line.text;
-                    self.has_ended |= prompt::is_final(&self.last_line);
+                let lines = line.text.split_inclusive('\n');
+                for text in lines.filter(|text| !text.trim().is_empty()) {
+                    self.last_line = text.to_owned();
+                    self.has_ended |= prompt::is_final(text);
                 }
             }
             LineKind::Foreign => self.run.foreign_frames += 1,
@@ -305,6 +323,9 @@ impl Driver<'_> {
                     return Ok(Ok(Vec::new()));
                 }
                 self.flush()?;
+                if self.stop.is_asked() {
+                    return Ok(Err(turn::STOP));
+                }
                 let answer = self.answer(request)?;
                 let is_stream = self.profile.input_mode == InputMode::StreamJson;
                 return Ok(Ok(if is_stream {
@@ -361,9 +382,9 @@ impl Driver<'_> {
             args_hash: args_hash.clone(),
         }))?;
         let decided = decide(&self.profile, self.plan.tier, &self.sandbox, &request);
-        let is_used_up = self.allowed >= self.profile.budget_defaults.tool_calls.get();
+        let calls_left = self.profile.budget_defaults.tool_calls.get() - self.allowed;
         let decided = decided.and_then(|action| {
-            if is_used_up {
+            if calls_left == 0 {
                 Err(actuator::BUDGET)
             } else {
                 Ok(action)
@@ -381,10 +402,16 @@ impl Driver<'_> {
             id: id.clone(),
             decision,
         };
+        let policy_snapshot = PolicySnapshot {
+            tier: self.plan.tier,
+            tool_class: self.profile.tool_class(&request.tool).as_str().to_owned(),
+            calls_left,
+        };
         self.journal.entry(Entry::ToolDecided(Decided {
             request_id: id.clone(),
             decision,
             reason: reason.clone(),
+            policy_snapshot,
         }))?;
         self.journal
             .record(Record::Driver(DriverSays::Event(event)))?;
@@ -417,6 +444,8 @@ impl Driver<'_> {
         args_hash: String,
     ) -> Result<(String, ToolOutput), RecorderError> {
         self.allowed += 1;
+        let start = self.start(&request.id);
+        self.journal.entry(Entry::ToolStarted(start.clone()))?;
         let begun = Instant::now();
         let most = usize::try_from(self.bridge.max_result_bytes.get()).unwrap_or(usize::MAX);
         let limit = Duration::from_millis(self.bridge.tool_timeout_ms.get());
@@ -431,11 +460,17 @@ impl Driver<'_> {
             tool_class: self.profile.tool_class(&request.tool).as_str().to_owned(),
             args_hash,
             decision: Decision::Allow,
+            executed_by: start.executed_by,
+            execution_env: start.execution_env,
+            sandbox: start.sandbox,
             result_hash: result_hash.clone(),
             result_bytes: bytes.len() as u64,
             status: envelope.status,
             duration_ms: (self.plan.times == Times::Kept).then_some(taken),
         }))?;
+        if self.plan.script.stop_after == Some(self.allowed) {
+            self.stop.ask();
+        }
         let excerpt = &envelope.text[..envelope.text.floor_char_boundary(EXCERPT)];
         let (text, text_bytes) = (excerpt.to_owned(), envelope.text.len() as u64);
         Ok((
@@ -447,6 +482,32 @@ impl Driver<'_> {
                 text_bytes,
             },
         ))
+    }
+
+    /// Who acts for a request, and where.
+    fn start(&self, id: &str) -> ToolStart {
+        let is_private = self.plan.egress == Egress::Refused;
+        ToolStart {
+            request_id: id.to_owned(),
+            executed_by: format!("engram-driver/{}", env!("CARGO_PKG_VERSION")),
+            execution_env: ExecutionEnv {
+                os: std::env::consts::OS.to_owned(),
+                mounts: if is_private {
+                    Mounts::Private
+                } else {
+                    Mounts::Shared
+                },
+            },
+            sandbox: SandboxSummary {
+                root: "{sandbox}".to_owned(),
+                writes: if self.plan.tier == Tier::Observe {
+                    Permission::Refused
+                } else {
+                    Permission::Allowed
+                },
+                egress: self.plan.egress,
+            },
+        }
     }
 
     /// Notes which denials the agent passed on to its model in a run.
@@ -467,7 +528,8 @@ impl Driver<'_> {
     /// Writes the end, and how it went.
     fn end(mut self, reason: Option<String>) -> Result<Option<String>, RecorderError> {
         let is_stop = |reason: &str| {
-            reason.contains("/budget_") || reason.ends_with("/stall") || reason.ends_with("/start")
+            let bounds = ["/stall", "/start", "/stop"];
+            reason.contains("/budget_") || bounds.iter().any(|bound| reason.ends_with(bound))
         };
         let status = match reason.as_deref() {
             None => EndStatus::Completed,
@@ -489,11 +551,6 @@ impl Driver<'_> {
             .and_then(|index| hash_of(&index))
             .map_err(|error| broken(error.to_string()))?;
         let log_hash = self.journal.log_hash();
-        self.journal.entry(Entry::EpisodeEnded(EpisodeEnd {
-            status,
-            log_hash,
-            tool_log_index_hash: index,
-        }))?;
         let left = crate::inside::end_left(&self.plan.places.home);
         self.run.left_running = left;
         self.run.reason = reason.clone();
@@ -507,7 +564,13 @@ impl Driver<'_> {
             &self.stage,
             &mut self.journal,
         )?;
-        self.run.write(&mut self.journal)?;
+        let run_hash = self.run.write(&mut self.journal)?;
+        self.journal.entry(Entry::EpisodeEnded(EpisodeEnd {
+            status,
+            log_hash,
+            tool_log_index_hash: index,
+            run_hash,
+        }))?;
         Ok(reason)
     }
 }

@@ -174,20 +174,29 @@ impl Run {
         let path = directory.join(RUN);
         let bytes = bounded::read_left(&path, MAX_FILE)
             .map_err(|error| RecorderError::io(&path, &error))?;
+        Run::parse(&bytes)
+    }
+
+    /// Reads its bytes.
+    ///
+    /// # Errors
+    /// `adapter_protocol_violation` if they are not canonical.
+    pub fn parse(bytes: &[u8]) -> Result<Run, RecorderError> {
         let wrong = |error| RecorderError::new(Fault::Violation, format!("{RUN}: {error}"));
-        canonical::parse_exact(&bytes)
-            .and_then(|_| canonical::read(&bytes))
+        canonical::parse_exact(bytes)
+            .and_then(|_| canonical::read(bytes))
             .map_err(wrong)
     }
 
-    /// Writes it.
+    /// Writes it, and returns its hash.
     ///
     /// # Errors
     /// `io`.
-    pub fn write(&self, journal: &mut Journal) -> Result<(), RecorderError> {
+    pub fn write(&self, journal: &mut Journal) -> Result<String, RecorderError> {
         let bytes =
             canonical::to_vec(self).map_err(|error| RecorderError::new(Fault::Io, error))?;
-        journal.file(RUN, &bytes)
+        journal.file(RUN, &bytes)?;
+        Ok(hash::of_bytes(&bytes))
     }
 
     /// The hashes of all that is kept.
@@ -216,7 +225,7 @@ pub fn collect(
 ) -> Result<(), RecorderError> {
     let policy = &profile.evidence_policy;
     // Whole requests have the vendor's words, so only their hashes are kept, whatever the policy allows.
-    if policy.requests != Keep::Drop {
+    if plan.times.keep(policy.requests) != Keep::Drop {
         run.requests = stage.bodies();
     }
     let mut found: Vec<_> = stage
@@ -249,13 +258,14 @@ pub fn collect(
             .is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE)
     });
     files.sort();
+    let keep = plan.times.keep(policy.session_files);
     for (path, _) in files.into_iter().take(MAX_FILES) {
         // An agent may have put something else in its place since: that is left out.
         let Ok(bytes) = bounded::read_left(&path, MAX_FILE) else {
             continue;
         };
         run.session_files
-            .extend(Evidence::of(policy.session_files, &bytes, journal)?);
+            .extend(Evidence::of(keep, &bytes, journal)?);
     }
     Ok(())
 }

@@ -13,10 +13,11 @@ use serde_json::{Value, json};
 
 use super::evidence::Run;
 use super::journal::LEDGER;
-use super::{Job, Review, Script, Times, verify};
-use crate::conform::Outcome;
+use super::{Job, Proof, Review, Script, Times, verify};
+use crate::conform::{Outcome, PATIENCE};
 use crate::error::{Fault, RecorderError};
 use crate::isolation::Isolation;
+use crate::stop::Stop;
 
 /// The check.
 pub const CHECK: &str = "P7 episode.hostile";
@@ -47,7 +48,7 @@ struct Case {
 ///
 /// # Errors
 /// `io`.
-pub fn check(bridge: &ToolBridge, agent: &Path) -> Result<Outcome, RecorderError> {
+pub fn check(bridge: &ToolBridge, agent: &Path, stop: &Stop) -> Result<Outcome, RecorderError> {
     let profile = profile(bridge)?;
     let directory = tempfile::tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
     let cases = cases(bridge);
@@ -65,8 +66,14 @@ pub fn check(bridge: &ToolBridge, agent: &Path) -> Result<Outcome, RecorderError
             limit_ms: None,
             out: &out,
             isolation: &Isolation::None,
+            proof: Proof::Absent,
+            patience: PATIENCE,
+            stop,
         };
         job.run()?;
+        if stop.is_asked() {
+            return Ok(Outcome::of(CHECK, Verdict::Blocked, "it was stopped"));
+        }
         if let Some(what) = case.fault(&out)? {
             return Ok(Outcome::failed(
                 CHECK,
@@ -286,7 +293,12 @@ mod tests {
     #[test]
     fn agent_whose_misbehaviour_is_not_seen_fails_with_its_case() {
         let directory = tempfile::tempdir().unwrap();
-        let outcome = check(&bridge(), &deaf(directory.path(), "cat > /dev/null")).unwrap();
+        let outcome = check(
+            &bridge(),
+            &deaf(directory.path(), "cat > /dev/null"),
+            &Stop::default(),
+        )
+        .unwrap();
         assert_eq!(
             (outcome.verdict, outcome.code),
             (

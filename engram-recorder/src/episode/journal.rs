@@ -9,6 +9,7 @@ use engram_profiles::ProfileHash;
 use engram_profiles::episode::{Ids, Record};
 use engram_profiles::hash;
 use engram_profiles::ledger::{Entry, Ledger};
+use engram_profiles::profile::Keep;
 use jiff::{Timestamp, ToSpan};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
@@ -16,16 +17,17 @@ use serde::{Deserialize, Serialize};
 use super::verify::MAX_FILE;
 use crate::bounded;
 use crate::error::{Fault, RecorderError};
+use crate::sandbox::write;
 
-/// The log of the episode.
+/// The log of the episode, as it also is among the objects.
 pub const LOG: &str = "episode.jsonl";
 /// The ledger.
 pub const LEDGER: &str = "ledger.jsonl";
 /// The objects, each under the hexadecimal digits of its hash.
 pub const OBJECTS: &str = "cas";
-/// The tape.
+/// The tape, as it also is among the objects.
 pub const TAPE: &str = "tape.jsonl";
-/// How the run went, beside what the ledger proves.
+/// How the run went, as it also is among the objects.
 pub const RUN: &str = "run.json";
 /// The hash of every other file, one a line: `<hex>  <path>`.
 pub const SUMS: &str = "sums.txt";
@@ -36,8 +38,19 @@ pub const SUMS: &str = "sums.txt";
 pub enum Times {
     /// Each record has one.
     Kept,
-    /// None has: a scripted episode has the same bytes whenever it is repeated.
+    /// None has, nor has it what an agent prints, sends and leaves, since that has times and ids of its own: a scripted episode has the same
+    /// bytes whenever it is repeated.
     LeftOut,
+}
+
+impl Times {
+    /// What is kept of something that differs whenever an episode is repeated.
+    pub const fn keep(self, policy: Keep) -> Keep {
+        match self {
+            Times::Kept => policy,
+            Times::LeftOut => Keep::Drop,
+        }
+    }
 }
 
 /// A clock on which no moment comes twice: two records with the same bytes would be one.
@@ -208,6 +221,19 @@ fn make(directory: &File, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(0o666));
     File::from(opened?).write_all(bytes)
+}
+
+/// Keeps an object of an episode that has been driven, if it is not there yet, and returns its hash.
+///
+/// # Errors
+/// `io`.
+pub fn keep(directory: &Path, bytes: &[u8]) -> Result<String, RecorderError> {
+    let hash = hash::of_bytes(bytes);
+    let path = object(directory, &hash);
+    if !path.exists() {
+        write(&path, bytes)?;
+    }
+    Ok(hash)
 }
 
 /// Where an object is.

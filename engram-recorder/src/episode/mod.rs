@@ -3,6 +3,7 @@
 //! [`Job::run`] runs one; [`verify()`] checks what it left.
 
 use std::fs;
+use std::io::{BufReader, stdin};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -41,6 +42,7 @@ use crate::inside::end_left;
 use crate::isolation::{self, Isolation, PASSWD, Places, give_away};
 use crate::program::{self, node_directory};
 use crate::sandbox::write;
+use crate::stop::Stop;
 use crate::will::WorkFolder;
 
 /// Where the episode is in the work folder.
@@ -131,7 +133,28 @@ pub struct Job<'j> {
     pub out: &'j Path,
     /// How it is kept apart.
     pub isolation: &'j Isolation,
+    /// What proves that the driver was the only one who could act.
+    pub proof: Proof<'j>,
+    /// The longest time that the program may take to say its version, and its flags.
+    pub patience: Duration,
+    /// The wish that the episode ends.
+    pub stop: &'j Stop,
 }
+
+/// What proves that the driver was the only one who could act: the checks P4 and P7. A receipt needs both.
+#[derive(Debug, Clone, Copy)]
+pub enum Proof<'j> {
+    /// The episode makes them itself, with the same profile and the same program. This is the program with the loop of `engram episode agent`.
+    Own(&'j Path),
+    /// Nothing. There is no receipt then.
+    Absent,
+}
+
+/// The reason of an episode that nothing proves.
+pub const UNPROVEN: &str = "ADAPTER_MISCONFIGURED/unproven";
+
+/// The reason of an episode whose agent did not start.
+const START: &str = "ADAPTER_MISCONFIGURED/start";
 
 /// What became of an episode.
 #[derive(Debug, Clone)]
@@ -147,6 +170,8 @@ impl Job<'_> {
     ///
     /// # Errors
     /// If the directory is there already or cannot be written.
+    ///
+    /// After a stop the episode is closed as after any other end, with the reason `ADAPTER_PROTOCOL_VIOLATION/stop`.
     pub fn run(&self) -> Result<Report, RecorderError> {
         if self.out.exists() {
             return Err(RecorderError::new(
@@ -157,19 +182,20 @@ impl Job<'_> {
                 ),
             ));
         }
-        let mut outcomes = conform::check(self.profile, None, Some(self.exe));
+        // A program is not even asked for its version in a mode that nothing carries out.
+        let without_episodes = Profile::parse(self.profile)
+            .ok()
+            .and_then(|(profile, _)| profile.adapter_mode.without_episodes());
+        let mut outcomes = conform::check(
+            self.profile,
+            None,
+            without_episodes.is_none().then_some(self.exe),
+            self.patience,
+        );
+        let checked = outcomes.clone();
         let work = WorkFolder::make("engram-episode-", None)?;
         let plan = self.plan(work.path(), &outcomes, What::Episode)?;
-        let failed = outcomes
-            .iter()
-            .find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked));
-        let ready = failed.map_or(Ok(()), |outcome| {
-            Err(outcome
-                .code
-                .unwrap_or("ADAPTER_MISCONFIGURED/profile")
-                .to_owned())
-        });
-        let driven = match ready {
+        let driven = match self.ready(without_episodes, &mut outcomes) {
             Ok(()) => self
                 .carried_out(work.path(), &plan, driver::run)
                 .map_err(|error| {
@@ -178,7 +204,7 @@ impl Job<'_> {
                     if error.fault == Fault::Violation {
                         driver::violation("receipt")
                     } else {
-                        "ADAPTER_MISCONFIGURED/start".to_owned()
+                        START.to_owned()
                     }
                 }),
             Err(reason) => Err(reason),
@@ -202,7 +228,14 @@ impl Job<'_> {
             })
         });
         let outcomes = match driven {
-            Ok(reason) => review::close_with(&plan, &staged, reason, outcomes)?,
+            Ok(mut reason) => {
+                outcomes.extend(review::judged(&staged)?);
+                if reason.is_none() && outcomes.iter().all(|outcome| !outcome.prevents()) {
+                    outcomes.extend(self.proofs(&checked)?);
+                    reason = self.stopped();
+                }
+                review::close_with(&plan, &staged, reason, outcomes)?
+            }
             Err(reason) => {
                 // Nothing but the ledger: what was begun proves nothing.
                 discard(&staged)?;
@@ -216,6 +249,52 @@ impl Job<'_> {
             Review::Receipt(_) => None,
         };
         Ok(Report { outcomes, reason })
+    }
+
+    /// The reason of a stop, if the caller wants one.
+    fn stopped(&self) -> Option<String> {
+        self.stop.is_asked().then(|| driver::violation(turn::STOP))
+    }
+
+    /// Whether the episode may begin, or the reason why not: a check that fails, or a mode that has no episodes.
+    fn ready(
+        &self,
+        without_episodes: Option<&str>,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Result<(), String> {
+        if let Some(outcome) = outcomes.iter().find(|outcome| outcome.prevents()) {
+            // A program that does not even say its version in time has not failed; it did not start.
+            let code = outcome.code.unwrap_or(START);
+            return Err(code.to_owned());
+        }
+        match without_episodes {
+            None => self.stopped().map_or(Ok(()), Err),
+            Some(why) => {
+                let code = "ADAPTER_MISCONFIGURED/mode";
+                outcomes.push(Outcome::failed(review::INTENT, code, why));
+                Err(code.to_owned())
+            }
+        }
+    }
+
+    /// The checks P4 and P7 of this profile and this program. They take the longest, so they come last.
+    fn proofs(&self, checked: &[Outcome]) -> Result<Vec<Outcome>, RecorderError> {
+        let Proof::Own(agent) = self.proof else {
+            let absent = |check| Outcome::of(check, Verdict::Skipped, "nobody asked for it");
+            return Ok(review::PROOFS.map(absent).to_vec());
+        };
+        let powerless = self.powerless(checked)?;
+        if powerless.prevents() {
+            return Ok(vec![powerless]);
+        }
+        let bridge = Profile::parse(self.profile)
+            .ok()
+            .and_then(|(profile, _)| profile.tool_bridge);
+        let hostile = bridge.map(|bridge| hostile::check(&bridge, agent, self.stop));
+        Ok([powerless]
+            .into_iter()
+            .chain(hostile.transpose()?)
+            .collect())
     }
 
     fn plan(&self, work: &Path, outcomes: &[Outcome], what: What) -> Result<Plan, RecorderError> {
@@ -284,11 +363,11 @@ impl Job<'_> {
         &self,
         work: &Path,
         plan: &Plan,
-        here: fn(&Plan) -> Result<T, RecorderError>,
+        here: fn(&Plan, &Stop) -> Result<T, RecorderError>,
     ) -> Result<T, RecorderError> {
         prepare(work, plan)?;
         let Isolation::Private(inside) = self.isolation else {
-            let done = here(plan);
+            let done = here(plan, self.stop);
             // Also after an error nothing goes on.
             end_left(&plan.places.home);
             return done;
@@ -297,8 +376,12 @@ impl Job<'_> {
         let budget = plan.profile()?.budget_defaults.wall_clock_ms.get();
         let command =
             isolation::recorder(work, &program::root(self.exe)?, &node_directory(), inside);
-        let (_, said) =
-            isolation::carry_out(command, Duration::from_millis(budget) + SLACK).map_err(failed)?;
+        let (_, said) = isolation::carry_out(
+            command,
+            Duration::from_millis(budget) + SLACK,
+            Some(self.stop),
+        )
+        .map_err(failed)?;
         let text = bounded::read_left(&work.join(DONE), MAX_DONE)
             .map_err(|_| failed(format!("the driver inside ended early: {}", said.trim())))?;
         serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
@@ -335,9 +418,10 @@ pub fn run_file(path: &Path) -> Result<(), RecorderError> {
     let text = fs::read(path).map_err(|error| RecorderError::io(path, &error))?;
     let plan: Plan = serde_json::from_slice(&text)
         .map_err(|error| RecorderError::new(Fault::BadScenario, error))?;
+    let stop = Stop::heard(BufReader::new(stdin()));
     let done = match plan.what {
-        What::Episode => serde_json::to_vec(&driver::run(&plan)?),
-        What::Powerless => serde_json::to_vec(&powerless::run(&plan)?),
+        What::Episode => serde_json::to_vec(&driver::run(&plan, &stop)?),
+        What::Powerless => serde_json::to_vec(&powerless::run(&plan, &stop)?),
     };
     write(
         &plan.places.work.join(DONE),

@@ -25,7 +25,7 @@ pub struct Decoder {
     most: usize,
 }
 
-/// A line of JSON that is longer than the profile allows.
+/// A line or a value of JSON that is longer than the profile allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLong;
 
@@ -43,11 +43,16 @@ impl Decoder {
     /// Takes further bytes.
     ///
     /// # Errors
-    /// If a line of JSON is too long.
+    /// If a line or a value of JSON is too long.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<Part>) -> Result<(), TooLong> {
         match self.mode {
             OutputMode::Raw => out.push(Part::Text(bytes.to_vec())),
-            OutputMode::Json => self.line.extend_from_slice(bytes),
+            OutputMode::Json => {
+                self.line.extend_from_slice(bytes);
+                if self.line.len() > self.most {
+                    return Err(TooLong);
+                }
+            }
             OutputMode::Jsonl | OutputMode::StreamJson => {
                 for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
                     self.line.extend_from_slice(piece);
@@ -234,5 +239,8 @@ mod tests {
         let mut decoder = Decoder::new(OutputMode::Jsonl, HarnessName::ClaudeCode, 10);
         assert_eq!(decoder.push(b"{\"a\":1}\n{\"b\"", &mut Vec::new()), Ok(()));
         assert_eq!(decoder.push(b":11111111", &mut Vec::new()), Err(TooLong));
+        let mut decoder = Decoder::new(OutputMode::Json, HarnessName::ClaudeCode, 10);
+        assert_eq!(decoder.push(b"{\"a\":1111}", &mut Vec::new()), Ok(()));
+        assert_eq!(decoder.push(b"\n", &mut Vec::new()), Err(TooLong));
     }
 }

@@ -16,6 +16,7 @@ use crate::error::RecorderError;
 use crate::sandbox::write;
 use crate::server::message::{Request, text_at};
 use crate::server::{Server, Stage};
+use crate::stop::Stop;
 use crate::tools::{Call, Form, Offered, OpTable, Place};
 use crate::truth::Truth;
 
@@ -80,7 +81,7 @@ struct Queue {
 ///
 /// # Errors
 /// If the agent cannot be run.
-pub fn run(plan: &Plan) -> Result<Found, RecorderError> {
+pub fn run(plan: &Plan, stop: &Stop) -> Result<Found, RecorderError> {
     let profile = plan.profile()?;
     let (project, home) = (&plan.places.project, &plan.places.home);
     write(&project.join(SECRET), SECRET_TEXT.as_bytes())?;
@@ -135,9 +136,12 @@ pub fn run(plan: &Plan) -> Result<Found, RecorderError> {
             stdin: call.stdin,
             listens: call.listens,
         };
-        turn::run(command, &stage, &agent.bounds(deadline, 0), &mut |_| {
-            Ok(Ok(Reply::default()))
-        })?;
+        turn::run(
+            command,
+            &stage,
+            &agent.bounds(deadline, 0, stop),
+            &mut |_| Ok(Ok(Reply::default())),
+        )?;
         stage.leave();
         at += 1;
         let now = queue
@@ -145,7 +149,7 @@ pub fn run(plan: &Plan) -> Result<Found, RecorderError> {
             .unwrap_or_else(PoisonError::into_inner)
             .calls
             .len();
-        if now == 0 || now >= left || at >= MAX_RUNS {
+        if now == 0 || now >= left || at >= MAX_RUNS || stop.is_asked() {
             break;
         }
         left = now;
@@ -233,7 +237,10 @@ impl Queue {
         for tool in beyond {
             self.offered.insert(tool.name.clone());
             for target in [SECRET, PICTURE, MARKER] {
-                self.calls.push_back(call_of(tool, target, place));
+                // A tool may refuse members that do not belong together, or a call that has too few.
+                for members in [Members::Required, Members::All] {
+                    self.calls.push_back(call_of(tool, target, place, members));
+                }
             }
         }
         let is_free = |name: &&&str| request.tools.iter().all(|tool| tool.name != **name);
@@ -244,16 +251,29 @@ impl Queue {
     }
 }
 
+/// Which members the arguments of a call have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Members {
+    /// Those that the schema asks for; all of them if it asks for none.
+    Required,
+    /// All.
+    All,
+}
+
 /// A call that would read or write the target.
-fn call_of(tool: &Offered, target: &str, place: &Place) -> Call {
+fn call_of(tool: &Offered, target: &str, place: &Place, members: Members) -> Call {
+    let is_in = |name: &String| {
+        members == Members::All || tool.required.is_empty() || tool.required.contains(name)
+    };
     let args = match tool.form {
         Form::Custom => Value::String(patch(target)),
         Form::LocalShell => {
-            json!({"type": "exec", "command": ["sh", "-c", shell(place)], "working_directory": place.project})
+            json!({"type": "exec", "command": ["sh", "-c", shell(target, place)], "working_directory": place.project})
         }
         Form::Function | Form::ToolSearch => Value::Object(
             tool.properties
                 .iter()
+                .filter(|(name, _)| is_in(name))
                 .map(|(name, schema)| (name.clone(), value(name, schema, target, place)))
                 .collect(),
         ),
@@ -301,7 +321,7 @@ fn value(name: &str, schema: &Value, target: &str, place: &Place) -> Value {
     let text = if has(&["path", "file", "dir", "image", "uri"]) {
         format!("{}/{target}", place.project)
     } else if has(&["command", "cmd", "script", "code"]) {
-        shell(place)
+        shell(target, place)
     } else if has(&["patch", "input", "diff"]) {
         patch(target)
     } else {
@@ -313,7 +333,7 @@ fn value(name: &str, schema: &Value, target: &str, place: &Place) -> Value {
             if text_at(item, "type") == "object" {
                 json!([value(name, item, target, place)])
             } else {
-                json!(["sh", "-c", shell(place)])
+                json!(["sh", "-c", shell(target, place)])
             }
         }
         "number" | "integer" => json!(1),
@@ -330,11 +350,14 @@ fn value(name: &str, schema: &Value, target: &str, place: &Place) -> Value {
     }
 }
 
-fn shell(place: &Place) -> String {
-    format!(
-        "cat {0}/{SECRET}; touch {0}/{MARKER} {1}/{MARKER}",
-        place.project, place.home
-    )
+/// A command. One that only reads may be allowed where one that writes is not.
+fn shell(target: &str, place: &Place) -> String {
+    let Place { project, home } = place;
+    if target == SECRET {
+        format!("cat {project}/{SECRET}")
+    } else {
+        format!("cat {project}/{SECRET}; touch {project}/{MARKER} {home}/{MARKER}")
+    }
 }
 
 fn patch(target: &str) -> String {
@@ -362,9 +385,12 @@ mod tests {
             namespace: None,
             form: Form::Function,
             properties: properties.as_object().cloned().unwrap(),
+            required: vec!["file_path".to_owned()],
         };
-        let args = call_of(&tool, SECRET, &place).args;
-        let opts = json!({"dir": "/p/secret.txt"});
+        let few = call_of(&tool, SECRET, &place, Members::Required).args;
+        assert_eq!(few, json!({"file_path": "/p/secret.txt"}));
+        let args = call_of(&tool, MARKER, &place, Members::All).args;
+        let opts = json!({"dir": "/p/engram-acted.txt"});
         assert_eq!(
             (
                 &args["file_path"],
@@ -372,7 +398,7 @@ mod tests {
                 &args["limit"],
                 &args["opts"]
             ),
-            (&json!("/p/secret.txt"), &json!("a"), &json!(1), &opts)
+            (&json!("/p/engram-acted.txt"), &json!("a"), &json!(1), &opts)
         );
         assert!(
             args["command"][2]
@@ -385,7 +411,7 @@ mod tests {
             ..tool
         };
         assert!(
-            call_of(&custom, MARKER, &place)
+            call_of(&custom, MARKER, &place, Members::All)
                 .args
                 .as_str()
                 .unwrap()

@@ -6,29 +6,61 @@ use std::path::Path;
 use engram_core::audit::audit;
 use engram_core::check::check_stream;
 use engram_profiles::episode::{Decision, EndStatus};
-use engram_profiles::hash;
-use engram_profiles::ledger::{Entry, Line};
+use engram_profiles::ledger::{self, Entry, Line};
 use engram_profiles::receipt::{Blocked, ReviewReceipt, Verdict};
+use engram_profiles::{canonical, hash};
 
 use super::evidence::Run;
-use super::journal::{LEDGER, LOG, SUMS, TAPE, close, sums};
-use super::verify::{contents, ended, tape};
-use super::{Plan, discard};
+use super::journal::{LEDGER, LOG, RUN, SUMS, TAPE, close, keep, sums};
+use super::verify::{contents, ended, read, tape};
+use super::{Plan, UNPROVEN, discard, hostile, powerless};
 use crate::conform::Outcome;
 use crate::error::{Fault, RecorderError};
 use crate::process::End;
 use crate::sandbox::write;
 
-const INTENT: &str = "P5 episode.intent";
+/// The check of requests.
+pub const INTENT: &str = "P5 episode.intent";
 /// The check of the end.
 pub const END: &str = "P6 episode.end";
 const DENY: &str = "P8 episode.deny";
 const RECEIPT: &str = "P9 episode.receipt";
 const TAPE_CHECK: &str = "P10 episode.tape";
 /// Checks that need more than one episode.
-const OTHERS: [&str; 2] = ["P4 profile.powerless", "P7 episode.hostile"];
+pub const PROOFS: [&str; 2] = [powerless::CHECK, hostile::CHECK];
 
-/// Judges an episode that has been driven, and closes its ledger: with a receipt if every check holds, else with the reason.
+/// Makes the tape of an episode that has been driven, keeps what the ledger names, and judges all.
+///
+/// # Errors
+/// `io`.
+pub fn judged(directory: &Path) -> Result<Vec<Outcome>, RecorderError> {
+    match keep_all(directory) {
+        Ok(()) => {}
+        // The checks say so, and the ledger with them.
+        Err(error) if error.fault == Fault::Violation => {}
+        Err(error) => return Err(error),
+    }
+    judge(directory)
+}
+
+/// Keeps log, run, index and tape among the objects: with the ledger these are all that a verification needs.
+fn keep_all(directory: &Path) -> Result<(), RecorderError> {
+    for name in [LOG, RUN] {
+        keep(directory, &read(&directory.join(name))?)?;
+    }
+    let lines = ledger::verify(&read(&directory.join(LEDGER))?)
+        .map_err(|error| RecorderError::new(Fault::Violation, error))?;
+    let index = ledger::index(&lines).and_then(|index| canonical::to_vec(&index));
+    keep(
+        directory,
+        &index.map_err(|error| RecorderError::new(Fault::Violation, error))?,
+    )?;
+    let bytes = tape(&read(&directory.join(LOG))?)?;
+    keep(directory, &bytes)?;
+    write(&directory.join(TAPE), &bytes)
+}
+
+/// Closes the ledger of an episode that has been judged: with a receipt if every check holds, else with the reason.
 ///
 /// # Errors
 /// `io`.
@@ -38,32 +70,28 @@ pub fn close_with(
     reason: Option<String>,
     mut outcomes: Vec<Outcome>,
 ) -> Result<Vec<Outcome>, RecorderError> {
-    match tape(directory) {
-        Ok(bytes) => write(&directory.join(TAPE), &bytes)?,
-        // The check of the tape says so, and the ledger with it.
-        Err(error) if error.fault == Fault::Violation => {}
-        Err(error) => return Err(error),
-    }
-    outcomes.extend(judge(directory)?);
-    outcomes.extend(
-        OTHERS
-            .map(|check| Outcome::of(check, Verdict::Skipped, "`engram profile conform` runs it")),
-    );
     outcomes.sort_by_key(|outcome| outcome.number());
     let first = |verdict| outcomes.iter().find(|outcome| outcome.verdict == verdict);
     let failed = first(Verdict::Failed).or_else(|| first(Verdict::Blocked));
+    let is_proof = |outcome: &&Outcome| PROOFS.contains(&outcome.check);
+    let unproven = outcomes
+        .iter()
+        .filter(|outcome| outcome.verdict == Verdict::Passed)
+        .filter(is_proof)
+        .count()
+        < PROOFS.len();
     if first(Verdict::Failed).is_some_and(|outcome| outcome.check == RECEIPT) {
         // What is not whole proves nothing: only the reason is kept.
         discard(directory)?;
     }
-    let why = reason.or_else(|| {
-        failed.map(|outcome| {
-            outcome
-                .code
-                .unwrap_or("ADAPTER_PROTOCOL_VIOLATION/blocked")
-                .to_owned()
-        })
-    });
+    let of_check = |outcome: &Outcome| match outcome.code {
+        Some(code) => code,
+        None if is_proof(&outcome) => UNPROVEN,
+        None => "ADAPTER_PROTOCOL_VIOLATION/blocked",
+    };
+    let why = reason
+        .or_else(|| failed.map(|outcome| of_check(outcome).to_owned()))
+        .or_else(|| unproven.then(|| UNPROVEN.to_owned()));
     match why {
         Some(reason) => blocked(plan, directory, &reason)?,
         None => receipt(plan, directory, &outcomes)?,
@@ -86,11 +114,7 @@ pub fn blocked(plan: &Plan, directory: &Path, reason: &str) -> Result<(), Record
 fn receipt(plan: &Plan, directory: &Path, outcomes: &[Outcome]) -> Result<(), RecorderError> {
     let lines = contents(directory)?;
     let index = ended(&lines).map(|end| end.tool_log_index_hash.clone());
-    let read = |name: &str| {
-        fs::read(directory.join(name))
-            .map_err(|error| RecorderError::io(&directory.join(name), &error))
-    };
-    let ledger = read(LEDGER)?;
+    let ledger = read(&directory.join(LEDGER))?;
     let last = ledger
         .strip_suffix(b"\n")
         .unwrap_or(&ledger)
@@ -104,7 +128,7 @@ fn receipt(plan: &Plan, directory: &Path, outcomes: &[Outcome]) -> Result<(), Re
         tool_log_index_hash: index.ok_or_else(|| {
             RecorderError::new(Fault::Violation, format!("{LEDGER}: it has no end"))
         })?,
-        tape_hash: hash::of_bytes(&read(TAPE)?),
+        tape_hash: hash::of_bytes(&read(&directory.join(TAPE))?),
         checks: outcomes
             .iter()
             .map(|outcome| (outcome.id().to_owned(), outcome.verdict))
@@ -226,14 +250,15 @@ fn deny(lines: &[Line], run: &Run) -> Outcome {
 
 fn on_tape(directory: &Path) -> Result<Outcome, RecorderError> {
     const CODE: &str = "ADAPTER_PROTOCOL_VIOLATION/tape";
-    let bytes = match tape(directory) {
+    let io = |error: std::io::Error| RecorderError::io(&directory.join(TAPE), &error);
+    let log = fs::read(directory.join(LOG)).map_err(io)?;
+    let bytes = match tape(&log) {
         Err(error) if error.fault == Fault::Violation => {
             return Ok(Outcome::failed(TAPE_CHECK, CODE, error.what));
         }
         other => other?,
     };
     let mut violations = Vec::new();
-    let io = |error: std::io::Error| RecorderError::io(&directory.join(TAPE), &error);
     check_stream(bytes.as_slice(), &mut |violation| {
         violations.push(violation.to_string())
     })
@@ -241,7 +266,6 @@ fn on_tape(directory: &Path) -> Result<Outcome, RecorderError> {
     if let Some(first) = violations.first() {
         return Ok(Outcome::failed(TAPE_CHECK, CODE, first.clone()));
     }
-    let log = fs::read(directory.join(LOG)).map_err(io)?;
     let registry = engram_adapters::Registry::builtin();
     let adapter = registry
         .by_id("tool-intent")
@@ -258,7 +282,7 @@ fn on_tape(directory: &Path) -> Result<Outcome, RecorderError> {
         }
         Err(error) => return Ok(Outcome::failed(TAPE_CHECK, CODE, format!("{error:?}"))),
     }
-    if tape(directory)? != bytes || fs::read(directory.join(TAPE)).map_err(io)? != bytes {
+    if tape(&log)? != bytes || fs::read(directory.join(TAPE)).map_err(io)? != bytes {
         return Ok(Outcome::failed(
             TAPE_CHECK,
             CODE,
@@ -295,7 +319,7 @@ mod tests {
         };
         let log = wrap("hello\n", &Nonce::scripted("s", "e"), &shipped.profile, ids).unwrap();
         fs::write(directory.path().join(LOG), format!("{log}{line}")).unwrap();
-        let own = tape(directory.path()).unwrap();
+        let own = tape(&fs::read(directory.path().join(LOG)).unwrap()).unwrap();
         fs::write(
             directory.path().join(TAPE),
             other.map_or(own, |other| other.as_bytes().to_vec()),

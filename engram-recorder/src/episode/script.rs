@@ -21,6 +21,7 @@ const SHIPPED: &[(&str, &str)] = &[
         include_str!("scripts/look_and_write.json"),
     ),
     ("contract", include_str!("scripts/contract.json")),
+    ("cancel", include_str!("scripts/cancel.json")),
     ("never_ends", include_str!("scripts/never_ends.json")),
     ("two_calls", include_str!("scripts/two_calls.json")),
 ];
@@ -47,6 +48,9 @@ pub struct Script {
     /// The answers of the model, in order. Beside the ops of a scenario there is `intent`: a frame that asks for a tool. In a text,
     /// `{nonce}` stands for the nonce.
     pub steps: Vec<Vec<Value>>,
+    /// After so many executed calls the caller wants no more: the episode is stopped as by a signal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_after: Option<u64>,
 }
 
 impl Script {

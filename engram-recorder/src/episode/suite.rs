@@ -1,19 +1,23 @@
-//! Tier 4 of the compatibility kit: the checks P1 to P10, one column for each shipped profile. What is not installed is skipped, and says so.
+//! Tier 4 of the compatibility kit: the checks P1 to P10, one column for each shipped profile, or for one of the caller's own. What is not
+//! installed is skipped, and says so; what the caller names must be there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use engram_profiles::profile::{AdapterMode, HarnessName, Tier};
+use engram_profiles::ProfileHash;
+use engram_profiles::profile::{Expected, HarnessName, Profile, Tier};
 use engram_profiles::receipt::Verdict;
 use engram_profiles::registry::{self, Shipped};
 use semver::Version;
 use serde::Serialize;
 
 use super::contract::{self, Agent};
-use super::{Job, Script, Times, hostile, powerless};
-use crate::conform::{self, Outcome};
+use super::{Job, Proof, Script, Times, hostile, powerless};
+use crate::conform::{self, Outcome, PATIENCE};
 use crate::error::{Fault, RecorderError};
 use crate::isolation::Isolation;
+use crate::stop::Stop;
 
 /// The checks of an episode, in order.
 const OF_EPISODES: [&str; 7] = [
@@ -42,6 +46,32 @@ pub struct Suite<'s> {
     pub isolation: &'s Isolation,
     /// The settings of the caller.
     pub settings: Settings,
+    /// The profile that is judged in place of the shipped ones.
+    pub own: Option<Subject<'s>>,
+}
+
+/// A profile that is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'s> {
+    /// The profile.
+    pub profile: &'s Profile,
+    /// Its canonical bytes.
+    pub bytes: &'s [u8],
+    /// The hash that it must have. Without one, a profile with the id of a shipped one must be the shipped one.
+    pub hash: Option<&'s ProfileHash>,
+    /// The program, if the caller names it.
+    pub exe: Option<&'s Path>,
+}
+
+impl<'s> From<&'s Shipped> for Subject<'s> {
+    fn from(shipped: &'s Shipped) -> Subject<'s> {
+        Subject {
+            profile: &shipped.profile,
+            bytes: shipped.canonical.as_bytes(),
+            hash: Some(&shipped.hash),
+            exe: None,
+        }
+    }
 }
 
 /// What the caller's environment says.
@@ -53,6 +83,8 @@ pub struct Settings {
     pub seconds: u64,
     /// `RUN_LIVE_TESTS`: whether a real provider may be asked.
     pub live: bool,
+    /// The longest time that a program may take to say its version, and its flags.
+    pub patience: Duration,
 }
 
 impl Settings {
@@ -89,6 +121,7 @@ impl Settings {
             only,
             seconds,
             live: variable("RUN_LIVE_TESTS").is_some_and(|value| value == "1"),
+            patience: PATIENCE,
         })
     }
 }
@@ -103,35 +136,46 @@ fn is_named(shipped: &Shipped, name: &str) -> bool {
 #[derive(Debug, Clone, Serialize)]
 pub struct Column {
     /// The profile.
-    pub profile: &'static str,
+    pub profile: String,
     /// One for each check.
     pub outcomes: Vec<Outcome>,
 }
 
-/// Why there is nothing to run for a profile.
-fn skipped(shipped: &Shipped) -> Option<&'static str> {
-    match shipped.profile.adapter_mode {
-        AdapterMode::HookedVendor => Some("this agent cannot be pointed at a model on loopback"),
-        AdapterMode::StructuredOutput => {
-            Some("its agent acts by itself: `engram record` and tiers 1 to 3 judge it")
-        }
-        AdapterMode::McpBridge => Some("no bridge over MCP is there"),
-        AdapterMode::BlackBox => None,
-    }
-}
-
 impl Suite<'_> {
+    /// The profiles that are asked for.
+    fn subjects(&self) -> Vec<Subject<'_>> {
+        let asked = |shipped: &&Shipped| self.is_asked(shipped);
+        match self.own {
+            Some(own) => vec![own],
+            None => registry::all().filter(asked).map(Subject::from).collect(),
+        }
+    }
+
+    /// The program of a profile. `Err`: why there is nothing to run, and what that means for a check.
+    fn runnable(&self, subject: Subject<'_>) -> Result<PathBuf, (String, Verdict)> {
+        let program = match subject.profile.adapter_mode.without_episodes() {
+            Some(why) => Err(why.to_owned()),
+            None => self.program(subject),
+        };
+        let verdict = if self.own.is_some() {
+            Verdict::Blocked
+        } else {
+            Verdict::Skipped
+        };
+        program.map_err(|why| (why, verdict))
+    }
+
     /// Runs it. `note` hears of each column before it begins.
     ///
     /// # Errors
     /// `io`.
     pub fn run(&self, mut note: impl FnMut(&str)) -> Result<Vec<Column>, RecorderError> {
         let mut columns = Vec::new();
-        for shipped in registry::all().filter(|shipped| self.is_asked(shipped)) {
-            note(&shipped.profile.profile_id);
+        for subject in self.subjects() {
+            note(&subject.profile.profile_id);
             columns.push(Column {
-                profile: &shipped.profile.profile_id,
-                outcomes: self.column(shipped)?,
+                profile: subject.profile.profile_id.clone(),
+                outcomes: self.column(subject)?,
             });
         }
         Ok(columns)
@@ -143,21 +187,21 @@ impl Suite<'_> {
     /// `io`.
     pub fn contract(&self, mut note: impl FnMut(&str)) -> Result<Vec<Column>, RecorderError> {
         let mut columns = Vec::new();
-        for shipped in registry::all().filter(|shipped| self.is_asked(shipped)) {
-            note(&shipped.profile.profile_id);
+        for subject in self.subjects() {
+            note(&subject.profile.profile_id);
             let rest = |why: &str, verdict| {
                 contract::ROWS
                     .map(|row| Outcome::of(row, verdict, why))
                     .to_vec()
             };
-            let outcomes = match (skipped(shipped), self.program(shipped)) {
-                (Some(why), _) => rest(why, Verdict::Skipped),
-                (None, Err(why)) => rest(&why, Verdict::Skipped),
-                (None, Ok(exe)) => {
+            let outcomes = match self.runnable(subject) {
+                Err((why, verdict)) => rest(&why, verdict),
+                Ok(exe) => {
                     let sound = conform::check(
-                        shipped.canonical.as_bytes(),
-                        Some(&shipped.hash),
+                        subject.bytes,
+                        subject.hash,
                         Some(&exe),
+                        self.settings.patience,
                     );
                     let limit_ms = self.settings.seconds * 1000;
                     match sound
@@ -166,17 +210,18 @@ impl Suite<'_> {
                     {
                         Some(outcome) => rest(&outcome.what, Verdict::Blocked),
                         None => Agent {
-                            shipped,
+                            subject,
                             exe: &exe,
                             isolation: self.isolation,
                             limit_ms,
+                            stop: &Stop::default(),
                         }
                         .column()?,
                     }
                 }
             };
             columns.push(Column {
-                profile: &shipped.profile.profile_id,
+                profile: subject.profile.profile_id.clone(),
                 outcomes,
             });
         }
@@ -188,42 +233,26 @@ impl Suite<'_> {
         only.is_empty() || only.iter().any(|name| is_named(shipped, name))
     }
 
-    fn column(&self, shipped: &Shipped) -> Result<Vec<Outcome>, RecorderError> {
-        let exe = self.program(shipped);
-        let mut outcomes = conform::check(
-            shipped.canonical.as_bytes(),
-            Some(&shipped.hash),
-            exe.as_deref().ok(),
-        );
-        let rest = |why: &str, verdict| OF_EPISODES.map(|check| Outcome::of(check, verdict, why));
-        let is_sound = outcomes
-            .iter()
-            .all(|outcome| matches!(outcome.verdict, Verdict::Passed | Verdict::Skipped));
-        match (skipped(shipped), exe) {
-            (Some(why), _) => outcomes.extend(rest(why, Verdict::Skipped)),
-            (None, Err(why)) => outcomes.extend(rest(&why, Verdict::Skipped)),
-            (None, Ok(_)) if !is_sound => outcomes.extend(rest(
-                "the profile is not for this program",
-                Verdict::Blocked,
-            )),
-            (None, Ok(exe)) => outcomes = self.episodes(shipped, &exe, outcomes)?,
-        }
+    fn column(&self, subject: Subject<'_>) -> Result<Vec<Outcome>, RecorderError> {
+        let mut outcomes = match self.runnable(subject) {
+            Ok(exe) => self.episode(subject, &exe)?,
+            Err((why, verdict)) => {
+                let mut sound = conform::check(subject.bytes, subject.hash, None, PATIENCE);
+                sound.extend(OF_EPISODES.map(|check| Outcome::of(check, verdict, &why)));
+                sound
+            }
+        };
         outcomes.push(self.live());
         Ok(outcomes)
     }
 
-    /// Runs an episode of a black box, and the two checks that need more.
-    fn episodes(
-        &self,
-        shipped: &Shipped,
-        exe: &Path,
-        outcomes: Vec<Outcome>,
-    ) -> Result<Vec<Outcome>, RecorderError> {
+    /// Runs an episode of a black box, with its proofs.
+    fn episode(&self, subject: Subject<'_>, exe: &Path) -> Result<Vec<Outcome>, RecorderError> {
         let directory =
             tempfile::tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
         let (script, out) = (Script::find(SCRIPT)?, directory.path().join("episode"));
         let job = Job {
-            profile: shipped.canonical.as_bytes(),
+            profile: subject.bytes,
             exe,
             script: &script,
             tier: Tier::Edit,
@@ -232,28 +261,17 @@ impl Suite<'_> {
             limit_ms: Some(self.settings.seconds * 1000),
             out: &out,
             isolation: self.isolation,
+            proof: Proof::Own(self.agent),
+            patience: self.settings.patience,
+            stop: &Stop::default(),
         };
         let report = job.run()?;
-        let others = [powerless::CHECK, hostile::CHECK];
-        let mut all: Vec<Outcome> = report
-            .outcomes
-            .into_iter()
-            .filter(|outcome| !others.contains(&outcome.check))
-            .collect();
-        for check in OF_EPISODES.iter().filter(|check| !others.contains(check)) {
-            if all.iter().all(|outcome| outcome.check != *check) {
+        let mut all = report.outcomes;
+        for check in OF_EPISODES {
+            if all.iter().all(|outcome| outcome.check != check) {
                 let why = report.reason.clone().unwrap_or_default();
                 all.push(Outcome::of(check, Verdict::Blocked, why));
             }
-        }
-        all.push(job.powerless(&outcomes)?);
-        match &shipped.profile.tool_bridge {
-            Some(bridge) => all.push(hostile::check(bridge, self.agent)?),
-            None => all.push(Outcome::of(
-                hostile::CHECK,
-                Verdict::Skipped,
-                "it has no bridge",
-            )),
         }
         all.sort_by_key(Outcome::number);
         Ok(all)
@@ -268,9 +286,12 @@ impl Suite<'_> {
         Outcome::of(LIVE, Verdict::Skipped, why)
     }
 
-    /// The program of a profile: the newest version that is installed. `Err` says what is missing.
-    fn program(&self, shipped: &Shipped) -> Result<PathBuf, String> {
-        let profile = &shipped.profile;
+    /// The program of a profile: of the installed versions the newest that it is for, else the newest. `Err` says what is missing.
+    fn program(&self, subject: Subject<'_>) -> Result<PathBuf, String> {
+        let profile = subject.profile;
+        if let Some(exe) = subject.exe {
+            return Ok(exe.to_owned());
+        }
         if profile.harness == HarnessName::LocalInference {
             return Ok(self.agent.to_owned());
         }
@@ -285,14 +306,19 @@ impl Suite<'_> {
         };
         let versions =
             entries.filter_map(|entry| entry.file_name().to_string_lossy().parse::<Version>().ok());
-        let newest = versions.filter(|version| link(version).exists()).max();
+        let fits = |version: &Version| {
+            profile.version_probe.expects(&version.to_string()) == Expected::Yes
+        };
+        let best = versions
+            .filter(|version| link(version).exists())
+            .max_by_key(|version| (fits(version), version.clone()));
         let missing = || {
             format!(
                 "{family} is not installed below {}; `scripts/install-harness` installs it",
                 self.installed.display()
             )
         };
-        newest.map(|version| link(&version)).ok_or_else(missing)
+        best.map(|version| link(&version)).ok_or_else(missing)
     }
 }
 
@@ -301,7 +327,7 @@ pub fn first_failure(columns: &[Column]) -> Option<&Outcome> {
     columns
         .iter()
         .flat_map(|column| &column.outcomes)
-        .find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked))
+        .find(|outcome| outcome.prevents())
 }
 
 /// A row for each check and a column for each profile, and then the reason of each verdict.
@@ -358,7 +384,8 @@ mod tests {
             Settings {
                 only: Vec::new(),
                 seconds: 120,
-                live: false
+                live: false,
+                patience: PATIENCE,
             }
         );
         let all = settings(&[
@@ -372,7 +399,8 @@ mod tests {
             Settings {
                 only: vec!["codex".to_owned(), "local-inference".to_owned()],
                 seconds: 7,
-                live: true
+                live: true,
+                patience: PATIENCE,
             }
         );
         for pair in [
@@ -398,6 +426,7 @@ mod tests {
             agent: Path::new("/no/agent"),
             isolation: &Isolation::None,
             settings,
+            own: None,
         };
         let columns = suite.run(|_| {}).unwrap();
         assert_eq!(columns.len(), registry::all().count() - 1);
@@ -432,11 +461,11 @@ mod tests {
         assert!(
             first_failure(&columns).is_none()
                 && table(&columns)
-                    .contains("cursor-hooked P7 episode.hostile: skipped this agent cannot")
+                    .contains("cursor-hooked P7 episode.hostile: skipped mode hooked_vendor: this agent cannot")
         );
         let failed = Outcome::failed("P6 episode.end", "ADAPTER_PROTOCOL_VIOLATION/end", "x");
         let broken = [Column {
-            profile: "a",
+            profile: "a".to_owned(),
             outcomes: vec![
                 Outcome::of("P5 episode.intent", Verdict::Passed, "x"),
                 failed.clone(),

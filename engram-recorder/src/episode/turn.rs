@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 use crate::error::{Fault, RecorderError};
 use crate::process::{End, Running};
 use crate::server::Stage;
+use crate::stop::Stop;
 
+/// Why an agent is stopped that the caller does not want any more.
+pub const STOP: &str = "stop";
 /// How often a running agent is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long what was printed may take to come after the end.
@@ -38,7 +41,7 @@ pub struct Command<'c> {
 
 /// What a run may use.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct Bounds<'b> {
     /// The longest time until its first output or request.
     pub start: Duration,
     /// So long without output and without a request is a stall.
@@ -53,6 +56,8 @@ pub struct Bounds {
     pub bytes: u64,
     /// The most tokens of the episode.
     pub tokens: u64,
+    /// The wish that it ends.
+    pub stop: &'b Stop,
 }
 
 /// What the driver wants after it has heard something.
@@ -89,7 +94,7 @@ pub struct Ended {
 pub fn run(
     command: Command<'_>,
     stage: &Stage,
-    bounds: &Bounds,
+    bounds: &Bounds<'_>,
     hear: &mut dyn FnMut(&[u8]) -> Result<Heard, RecorderError>,
 ) -> Result<Ended, RecorderError> {
     let failed = |error: std::io::Error| {
@@ -208,7 +213,7 @@ impl Health {
     }
 
     /// Why it must be stopped.
-    fn fault(&mut self, stage: &Stage, bounds: &Bounds) -> Option<&'static str> {
+    fn fault(&mut self, stage: &Stage, bounds: &Bounds<'_>) -> Option<&'static str> {
         if stage.requests() != self.requests {
             self.requests = stage.requests();
             self.active();
@@ -217,7 +222,9 @@ impl Health {
             self.stalls += 1;
             self.active = Instant::now();
         }
-        if !self.has_begun && self.begun.elapsed() > bounds.start {
+        if bounds.stop.is_asked() {
+            Some(STOP)
+        } else if !self.has_begun && self.begun.elapsed() > bounds.start {
             Some("start")
         } else if self.stalls > bounds.max_stalls {
             Some("stall")
@@ -276,6 +283,7 @@ mod tests {
             deadline: Instant::now() + second,
             bytes: u64::MAX,
             tokens: u64::MAX,
+            stop: &Stop::default(),
         };
         let mut hear = |_: &[u8]| {
             Ok(Ok(Reply {

@@ -41,31 +41,14 @@ pub enum Review {
     Blocked(String),
 }
 
-/// Checks a whole episode.
+/// Checks a whole episode: its ledger and its objects prove it, and every other file must be a copy of what they say.
 ///
 /// # Errors
 /// `adapter_protocol_violation` with the file that is wrong; `io`.
 pub fn verify(directory: &Path) -> Result<Verified, RecorderError> {
-    let stated = bounded::read_left(&directory.join(SUMS), MAX_FILE)
-        .map_err(|error| RecorderError::io(&directory.join(SUMS), &error))?;
-    let found = sums(directory)?;
-    if stated != found.as_bytes() {
-        let stated = String::from_utf8_lossy(&stated).into_owned();
-        let differs = found
-            .lines()
-            .find(|line| !stated.lines().any(|other| other == *line));
-        let name = differs
-            .and_then(|line| line.split_once("  "))
-            .map_or(SUMS, |(_, name)| name);
-        return Err(broken(name, "it is not the file that the sums name"));
-    }
-    if let Some(more) = found
-        .lines()
-        .filter_map(|line| line.split_once("  "))
-        .map(|(_, name)| name)
-        .find(|name| !is_named(name))
-    {
-        return Err(broken(more, "an episode has no such file"));
+    only_named(directory)?;
+    if directory.join(SUMS).exists() {
+        summed(directory)?;
     }
     let lines = contents(directory)?;
     let review = match lines.last().map(|line| &line.entry) {
@@ -85,11 +68,50 @@ pub fn verify(directory: &Path) -> Result<Verified, RecorderError> {
     })
 }
 
-/// True for the name of a file that an episode can have.
-fn is_named(name: &str) -> bool {
-    let is_object =
+/// Refuses a file, a folder and a link that no episode has.
+fn only_named(directory: &Path) -> Result<(), RecorderError> {
+    let is_digits =
         |name: &str| name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    [LEDGER, LOG, RUN, TAPE].contains(&name) || name.strip_prefix("cas/").is_some_and(is_object)
+    for (place, folder) in [
+        ("", directory.to_owned()),
+        ("cas/", directory.join(OBJECTS)),
+    ] {
+        let io = |error: std::io::Error| RecorderError::io(&folder, &error);
+        let entries = match std::fs::read_dir(&folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound && !place.is_empty() => continue,
+            entries => entries.map_err(io)?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(io)?;
+            let (name, kind) = (entry.file_name(), entry.file_type().map_err(io)?);
+            let name = name.to_string_lossy();
+            let is_known = match (place, &*name) {
+                ("", OBJECTS) => kind.is_dir(),
+                ("", name) => kind.is_file() && [LEDGER, LOG, RUN, SUMS, TAPE].contains(&name),
+                (_, name) => kind.is_file() && is_digits(name),
+            };
+            if !is_known {
+                let what = "an episode has no such file, folder or link";
+                return Err(broken(&format!("{place}{name}"), what));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Each file is the one that the sums name.
+fn summed(directory: &Path) -> Result<(), RecorderError> {
+    let stated = read(&directory.join(SUMS))?;
+    let stated = String::from_utf8_lossy(&stated);
+    let stated: BTreeSet<&str> = stated.lines().collect();
+    let found = sums(directory)?;
+    match found.lines().find(|line| !stated.contains(line)) {
+        None => Ok(()),
+        Some(line) => {
+            let name = line.split_once("  ").map_or(SUMS, |(_, name)| name);
+            Err(broken(name, "it is not the file that the sums name"))
+        }
+    }
 }
 
 /// Checks everything that the ledger binds, also before the review.
@@ -101,9 +123,13 @@ pub fn contents(directory: &Path) -> Result<Vec<Line>, RecorderError> {
     let lines = ledger::verify(&bytes).map_err(|error| broken(LEDGER, &error.to_string()))?;
     let has_begun = started(&lines).is_some();
     if has_begun {
-        objects(directory, &lines)?;
-        log(directory, &lines)?;
-        receipt(directory, &lines)?;
+        let whole = Whole::read(directory, &lines)?;
+        objects(directory, &lines, whole.as_ref())?;
+        if let Some(whole) = &whole {
+            whole.agrees(&lines)?;
+            whole.copies(directory)?;
+            receipt(&lines, whole)?;
+        }
     } else if [LOG, TAPE, RUN]
         .iter()
         .any(|name| directory.join(name).exists())
@@ -115,6 +141,102 @@ pub fn contents(directory: &Path) -> Result<Vec<Line>, RecorderError> {
         ));
     }
     Ok(lines)
+}
+
+/// What an episode left that came to an end, from its objects.
+struct Whole {
+    ended: Ended,
+    log: Vec<u8>,
+    run: Run,
+    run_bytes: Vec<u8>,
+    /// The tape, made from the log; `None` if the log gives none.
+    tape: Option<Vec<u8>>,
+}
+
+impl Whole {
+    /// Reads it; `None` if the ledger has no end.
+    fn read(directory: &Path, lines: &[Line]) -> Result<Option<Whole>, RecorderError> {
+        let Some(ended) = ended(lines).cloned() else {
+            return Ok(None);
+        };
+        let log = held(directory, &ended.log_hash)?;
+        let run_bytes = held(directory, &ended.run_hash)?;
+        let tape = match tape(&log) {
+            Ok(tape) => Some(tape),
+            Err(error) if error.fault == Fault::Violation => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Some(Whole {
+            run: Run::parse(&run_bytes)?,
+            ended,
+            log,
+            run_bytes,
+            tape,
+        }))
+    }
+
+    /// The hashes of all that it is made of.
+    fn hashes(&self) -> impl Iterator<Item = String> {
+        let tape = self.tape.as_deref().map(hash::of_bytes);
+        let Ended {
+            log_hash,
+            tool_log_index_hash,
+            run_hash,
+            ..
+        } = &self.ended;
+        [log_hash, tool_log_index_hash, run_hash]
+            .into_iter()
+            .chain(self.run.kept().map(|evidence| &evidence.hash))
+            .cloned()
+            .chain(tape)
+    }
+
+    /// The log is that of the ledger, and so is the index.
+    fn agrees(&self, lines: &[Line]) -> Result<(), RecorderError> {
+        let head = self.log.split(|byte| *byte == b'\n').next();
+        let header: Header = canonical::read(head.unwrap_or_default())
+            .map_err(|error| broken(LOG, &error.to_string()))?;
+        let is_same = |started: &&Started| {
+            started.nonce_hash == header.nonce_hash
+                && started.harness == header.harness
+                && Some(&started.version) == header.version.as_ref()
+        };
+        if lines.first().is_none_or(|line| line.ids != header.ids)
+            || started(lines).filter(is_same).is_none()
+        {
+            return Err(broken(LOG, "its header is not that of the ledger"));
+        }
+        let index = ledger::index(lines)
+            .and_then(|index| hash_of(&index))
+            .map_err(|error| broken(LEDGER, &error.to_string()))?;
+        if index != self.ended.tool_log_index_hash {
+            return Err(broken(LEDGER, "its index of requests has another hash"));
+        }
+        match lines.last().map(|line| &line.entry) {
+            Some(Entry::ReviewBlockedRecorded(blocked))
+                if self
+                    .run
+                    .reason
+                    .as_ref()
+                    .is_some_and(|reason| *reason != blocked.reason) =>
+            {
+                Err(broken(LEDGER, "its reason is not that of the run"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The files beside the objects say the same.
+    fn copies(&self, directory: &Path) -> Result<(), RecorderError> {
+        let tape = self.tape.as_deref().unwrap_or_default();
+        for (name, bytes) in [(LOG, &*self.log), (RUN, &*self.run_bytes), (TAPE, tape)] {
+            let path = directory.join(name);
+            if path.exists() && read(&path)? != bytes {
+                return Err(broken(name, "it is not what the ledger binds"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What the ledger says of the beginning.
@@ -143,13 +265,25 @@ fn broken(file: &str, what: &str) -> RecorderError {
     RecorderError::new(Fault::Violation, format!("{file}: {what}"))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, RecorderError> {
+/// A file of an episode.
+///
+/// # Errors
+/// `adapter_protocol_violation` if it is not there, no file, or too large; `io`.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, RecorderError> {
     bounded::read_left(path, MAX_FILE).map_err(|error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
             broken(&path.to_string_lossy(), &error.to_string())
         }
         _ => RecorderError::io(path, &error),
     })
+}
+
+/// An object. What is no hash leads nowhere.
+fn held(directory: &Path, hash: &str) -> Result<Vec<u8>, RecorderError> {
+    if !hash::is_hash(hash) {
+        return Err(broken(LEDGER, "it names an object without a hash"));
+    }
+    read(&object(directory, hash))
 }
 
 /// The names of the objects that are there.
@@ -161,14 +295,14 @@ fn names(directory: &Path) -> BTreeSet<String> {
 }
 
 /// Every object has its hash, and the objects are those that the episode names.
-fn objects(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
+fn objects(directory: &Path, lines: &[Line], whole: Option<&Whole>) -> Result<(), RecorderError> {
     let mut named: Vec<String> = Vec::new();
     for line in lines {
         match &line.entry {
             Entry::EpisodeStarted(_) => named.push(line.ids.adapter_profile_hash.to_string()),
             Entry::ToolRequested(requested) => named.push(requested.args_hash.clone()),
             Entry::ToolExecuted(receipt) => {
-                let bytes = read(&object(directory, &receipt.result_hash))?;
+                let bytes = held(directory, &receipt.result_hash)?;
                 if bytes.len() as u64 != receipt.result_bytes {
                     return Err(broken(
                         LEDGER,
@@ -184,13 +318,7 @@ fn objects(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
             _ => {}
         }
     }
-    if directory.join(RUN).exists() {
-        named.extend(
-            Run::read(directory)?
-                .kept()
-                .map(|evidence| evidence.hash.clone()),
-        );
-    }
+    named.extend(whole.into_iter().flat_map(Whole::hashes));
     let named: BTreeSet<String> = named
         .iter()
         .map(|hash| hash.trim_start_matches("blake3:").to_owned())
@@ -207,7 +335,7 @@ fn objects(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
         .map(|line| line.ids.adapter_profile_hash.as_str().to_owned());
     for name in found {
         let hash = format!("blake3:{name}");
-        let bytes = read(&object(directory, &hash))?;
+        let bytes = held(directory, &hash)?;
         let is_profile = Some(&hash) == profile.as_ref();
         let is_own = if is_profile {
             ProfileHash::of(&bytes).as_str() == hash
@@ -224,49 +352,12 @@ fn objects(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
     Ok(())
 }
 
-/// The log is that of the ledger, and the tape that of the log.
-fn log(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
-    let Some(ended) = ended(lines) else {
-        return Ok(());
-    };
-    let bytes = read(&directory.join(LOG))?;
-    if hash::of_bytes(&bytes) != ended.log_hash {
-        return Err(broken(LOG, "its hash is not that of the ledger"));
-    }
-    let head = bytes
-        .split(|byte| *byte == b'\n')
-        .next()
-        .unwrap_or_default();
-    let header: Header = canonical::read(head).map_err(|error| broken(LOG, &error.to_string()))?;
-    let is_same = |started: &&Started| {
-        started.nonce_hash == header.nonce_hash
-            && started.harness == header.harness
-            && Some(&started.version) == header.version.as_ref()
-    };
-    if lines.first().is_none_or(|line| line.ids != header.ids)
-        || started(lines).filter(is_same).is_none()
-    {
-        return Err(broken(LOG, "its header is not that of the ledger"));
-    }
-    let index = ledger::index(lines)
-        .and_then(|index| hash_of(&index))
-        .map_err(|error| broken(LEDGER, &error.to_string()))?;
-    if index != ended.tool_log_index_hash {
-        return Err(broken(LEDGER, "its index of requests has another hash"));
-    }
-    if directory.join(TAPE).exists() && tape(directory)? != read(&directory.join(TAPE))? {
-        return Err(broken(TAPE, "the log gives another tape"));
-    }
-    Ok(())
-}
-
 /// The tape of the log.
 ///
 /// # Errors
-/// `adapter_protocol_violation` if the log cannot be converted, `io`.
-pub fn tape(directory: &Path) -> Result<Vec<u8>, RecorderError> {
-    let log = read(&directory.join(LOG))?;
-    let log = std::str::from_utf8(&log).map_err(|error| broken(LOG, &error.to_string()))?;
+/// `adapter_protocol_violation` if the log cannot be converted.
+pub fn tape(log: &[u8]) -> Result<Vec<u8>, RecorderError> {
+    let log = std::str::from_utf8(log).map_err(|error| broken(LOG, &error.to_string()))?;
     let (options, mut tape) = (Options::default(), Vec::new());
     let input = Input::in_memory(log, options.limits);
     engram_adapters::ingest(input, &options, &mut JsonLines::new(&mut tape))
@@ -274,18 +365,19 @@ pub fn tape(directory: &Path) -> Result<Vec<u8>, RecorderError> {
     Ok(tape)
 }
 
-/// A receipt names all ten checks. Those that every episode can make hold; another one may have had nothing to look at.
+/// A receipt names all ten checks, and they hold. That of denials may have had nothing to look at.
 fn has_all_checks(checks: &BTreeMap<String, Verdict>) -> bool {
     let is_known = |number: usize| match checks.get(&format!("P{number}")) {
         Some(Verdict::Passed) => true,
-        Some(Verdict::Skipped) => matches!(number, 4 | 7 | 8),
+        // Nothing was denied, or the agent asked no model after it.
+        Some(Verdict::Skipped) => number == 8,
         _ => false,
     };
     checks.len() == 10 && (1..=10).all(is_known)
 }
 
 /// The receipt of the review is about this episode.
-fn receipt(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
+fn receipt(lines: &[Line], whole: &Whole) -> Result<(), RecorderError> {
     let Some((line, receipt)) = lines.iter().find_map(|line| {
         if let Entry::ReviewReceiptRecorded(receipt) = &line.entry {
             Some((line, receipt))
@@ -295,16 +387,15 @@ fn receipt(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
     }) else {
         return Ok(());
     };
-    let tape_hash = hash::of_bytes(&read(&directory.join(TAPE))?);
-    let of_ledger = ended(lines).map(|ended| &ended.tool_log_index_hash);
+    let tape_hash = whole.tape.as_deref().map(hash::of_bytes);
     let version = started(lines).map(|started| &started.version);
     let holds = receipt.profile_hash == line.ids.adapter_profile_hash
         && receipt.episode_hash == line.prev
-        && Some(&receipt.tool_log_index_hash) == of_ledger
-        && receipt.tape_hash == tape_hash
+        && receipt.tool_log_index_hash == whole.ended.tool_log_index_hash
+        && Some(&receipt.tape_hash) == tape_hash.as_ref()
         && Some(&receipt.version) == version
-        && receipt.egress == Run::read(directory)?.egress
-        && ended(lines).map(|ended| ended.status) == Some(EndStatus::Completed)
+        && receipt.egress == whole.run.egress
+        && whole.ended.status == EndStatus::Completed
         && has_all_checks(&receipt.checks);
     if holds {
         Ok(())

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use engram_profiles::Profile;
 use engram_profiles::profile::AdapterMode;
-use engram_profiles::registry;
+use engram_profiles::registry::{self, Shipped};
 use semver::Version;
 use serde_json::Value;
 
@@ -147,18 +147,20 @@ pub fn named(family: &str) -> Result<&'static dyn Harness, RecorderError> {
 ///
 /// # Errors
 /// `adapter_misconfigured` if there is none.
-pub fn profile(family: &str) -> Result<&'static Profile, RecorderError> {
-    let is_own = |profile: &&Profile| {
-        profile.adapter_mode == AdapterMode::StructuredOutput
-            && profile.harness.adapter_id() == Some(family)
-    };
-    let found = registry::all().map(|shipped| &shipped.profile).find(is_own);
+pub fn profile(family: &str) -> Result<&'static Shipped, RecorderError> {
+    let found = registry::all().find(|shipped| records(&shipped.profile, family));
     found.ok_or_else(|| {
         RecorderError::new(
             Fault::Misconfigured,
             format!("no shipped profile records {family}"),
         )
     })
+}
+
+/// True if this harness can be recorded under this profile: it is for the harness, and leaves the agent its own tools and its log.
+pub fn records(profile: &Profile, family: &str) -> bool {
+    profile.adapter_mode == AdapterMode::StructuredOutput
+        && profile.harness.adapter_id() == Some(family)
 }
 
 /// A settings file with what a scenario adds to it.

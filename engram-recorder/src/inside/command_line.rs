@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use engram_profiles::profile::{InputMode, Tier};
 use serde_json::{Value, json};
 
-use super::Session;
+use super::{Session, Under};
 use crate::client;
 use crate::error::{Fault, RecorderError};
 use crate::process::Invocation;
-use crate::scenario::{Resume, Run};
+use crate::scenario::{Permissions, Resume, Run};
 use crate::tools;
 
 /// Where packages that drive a harness are installed.
@@ -51,7 +52,9 @@ impl Session<'_> {
     /// # Errors
     /// Why this version cannot do it.
     pub(super) fn invocation(&self, run: &Run, values: &Filled) -> Result<Invocation, String> {
-        let mut invocation = if run.command.is_empty() {
+        let mut invocation = if self.is_plain(run) {
+            self.of_profile(run)?
+        } else if run.command.is_empty() {
             let session = run
                 .resume
                 .filter(|resume| *resume != Resume::Last)
@@ -71,6 +74,30 @@ impl Session<'_> {
         };
         self.add_arguments(&mut invocation.argv, run, values)?;
         Ok(invocation)
+    }
+
+    /// True for a prompt of a new session with all permissions, under a profile that the caller named: the profile says all of its command line.
+    fn is_plain(&self, run: &Run) -> bool {
+        let may_all = self.with_setting(|setting| setting.permissions(run) == Permissions::Full);
+        let is_prompt = run.command.is_empty() && run.says.is_empty() && run.resume.is_none();
+        self.plan.under == Under::Named && is_prompt && may_all
+    }
+
+    fn of_profile(&self, run: &Run) -> Result<Invocation, String> {
+        let (profile, prompt) = (&self.plan.profile, self.harness.prompt(run));
+        let args = self.with_values(Some(&prompt), |values| profile.args(values, Tier::Full));
+        let args = args.map_err(|error| error.to_string())?;
+        let stdin = match profile.input_mode {
+            InputMode::Stdin => prompt.into_bytes(),
+            InputMode::Arg => Vec::new(),
+            InputMode::File | InputMode::StreamJson => {
+                return Err(
+                    "the recorder gives a prompt as an argument or on standard input".to_owned(),
+                );
+            }
+        };
+        let argv = self.plan.exe.iter().cloned().chain(args).collect();
+        Ok(Invocation { argv, stdin })
     }
 
     /// What stands before the words of a command: the harness, or `node` where a package drives it.

@@ -266,6 +266,10 @@ pub fn function(name: &str, schema: &Value) -> Offered {
         namespace: None,
         form: Form::Function,
         properties,
+        required: list_at(schema, "required")
+            .iter()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect(),
     }
 }
 

@@ -5,14 +5,19 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use engram_profiles::episode::EndStatus;
 use engram_profiles::ledger::{self, Entry};
-use engram_profiles::receipt::{ReviewReceipt, Verdict};
+use engram_profiles::receipt::{Egress, ReviewReceipt, Verdict};
+use engram_profiles::{ProfileHash, hash};
 use engram_recorder::episode::evidence::Run;
 use engram_recorder::episode::{Review, Times, journal, verify};
 use engram_recorder::process::End;
+use engram_recorder::stop::Stop;
 use engram_recorder::{isolation, probe};
 
-use super::episode::{DONE, agent, entries, profile, reader, reason, run, run_with};
+use super::episode::{
+    DONE, agent, entries, holds, profile, reader, reason, run, run_until, run_with,
+};
 
 /// Asks once, and does something on the way.
 fn asks(first: &str, then: &str) -> String {
@@ -88,15 +93,13 @@ fn what_is_put_under_the_name_of_a_file_of_the_driver_is_not_waited_for() {
         ":",
     );
     let directory = tempfile::tempdir().unwrap();
-    assert_eq!(
-        run(
+    holds(
+        &run(
             &directory,
             &profile(|_| {}),
-            &reader(directory.path(), &sparse)
+            &reader(directory.path(), &sparse),
         )
-        .0
-        .reason,
-        None
+        .0,
     );
 }
 
@@ -135,7 +138,8 @@ fn process_that_leaves_group_and_environment_is_ended() {
         &profile(|_| {}),
         &reader(directory.path(), &body),
     );
-    assert_eq!((report.reason, goes_on("71.25")), (None, false));
+    holds(&report);
+    assert!(!goes_on("71.25"));
     assert!(
         Run::read(&out)
             .unwrap()
@@ -154,7 +158,12 @@ fn program_that_floods_or_leaves_something_when_it_is_asked_for_its_version_is_b
     ] {
         fs::write(&path, format!("#!/bin/sh\n{version}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        let outcomes = engram_recorder::conform::check(&profile(|_| {}), None, Some(&path));
+        let outcomes = engram_recorder::conform::check(
+            &profile(|_| {}),
+            None,
+            Some(&path),
+            engram_recorder::conform::PATIENCE,
+        );
         assert!(
             outcomes[1].verdict == Verdict::Failed && outcomes[1].what.contains(word),
             "{outcomes:?}"
@@ -213,7 +222,7 @@ fn file_that_no_episode_has_is_refused() {
         &profile(|_| {}),
         &reader(directory.path(), &asks(":", ":")),
     );
-    assert_eq!(report.reason, None);
+    holds(&report);
     let nested = out.join("cas/more");
     for (path, word) in [
         (out.join("more.txt"), "no such file"),
@@ -226,6 +235,7 @@ fn file_that_no_episode_has_is_refused() {
         assert!(said.contains(word), "{said}");
         fs::remove_file(&path).unwrap();
     }
+    fs::remove_dir(&nested).unwrap();
     let tape = out.join(journal::TAPE);
     let elsewhere = directory.path().join("tape");
     let said = verdict_on(&out, || {
@@ -233,6 +243,94 @@ fn file_that_no_episode_has_is_refused() {
         symlink(&elsewhere, &tape).unwrap();
     });
     assert!(said.starts_with("adapter_protocol_violation"), "{said}");
+}
+
+/// The receipt that an episode would have if P4 and P7 were proven.
+fn sound_receipt(entries: &[Entry], before: &str, tape: &[u8]) -> ReviewReceipt {
+    let (Some(Entry::EpisodeStarted(started)), Some(Entry::EpisodeEnded(ended))) =
+        (entries.first(), entries.iter().rev().nth(1))
+    else {
+        panic!("{entries:?}")
+    };
+    let last = before.rsplit('\n').next().unwrap();
+    let verdict = |number| match number {
+        8 => Verdict::Skipped,
+        _ => Verdict::Passed,
+    };
+    ReviewReceipt {
+        profile_hash: ProfileHash::of(&profile(|_| {})),
+        version: started.version.clone(),
+        episode_hash: blake3::hash(last.as_bytes()).to_hex().to_string(),
+        tool_log_index_hash: ended.tool_log_index_hash.clone(),
+        tape_hash: hash::of_bytes(tape),
+        checks: (1..=10)
+            .map(|number| (format!("P{number}"), verdict(number)))
+            .collect(),
+        egress: Egress::Unknown,
+    }
+}
+
+/// What an agent prints is bounded before anything of it is judged, whatever it is made of.
+#[test]
+fn flood_of_short_lines_ends_the_episode_within_its_budget() {
+    const MOST: u64 = 2_000_000;
+    let directory = tempfile::tempdir().unwrap();
+    let small =
+        profile(|profile| profile.budget_defaults.evidence_bytes = MOST.try_into().unwrap());
+    let flood = agent(directory.path(), "cat > /dev/null; yes ''");
+    let (report, out) = run(&directory, &small, &flood);
+    let reason = "ADAPTER_PROTOCOL_VIOLATION/budget_evidence";
+    assert_eq!(report.reason.as_deref(), Some(reason));
+    let is_stopped = |entry: &Entry| matches!(entry, Entry::EpisodeEnded(ended) if ended.status == EndStatus::Stopped);
+    assert!(entries(&out).iter().any(is_stopped));
+    assert_eq!(
+        verify(&out).unwrap().review,
+        Review::Blocked(reason.to_owned())
+    );
+    let log = fs::read_to_string(out.join(journal::LOG)).unwrap();
+    assert!(log.len() as u64 <= MOST && log.lines().all(|line| line.len() < 1_000_000));
+}
+
+#[test]
+fn stop_ends_the_agent_and_nothing_is_carried_out_after_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let stop = Stop::default();
+    let body = "ask r1 list '{\"path\":\".\"}'; echo > \"$HOME/begun\"; trap '' TERM; sleep 60";
+    let exe = agent(
+        directory.path(),
+        &format!("p=$(cat); nonce \"$p\"; {body}").replace(
+            "$HOME/begun",
+            &format!("{}/begun", directory.path().display()),
+        ),
+    );
+    let (out, begun) = (directory.path().join("out"), directory.path().join("begun"));
+    let profile = profile(|profile| {
+        profile.health_checks.stop_grace_ms = 100.try_into().unwrap();
+    });
+    let report = std::thread::scope(|scope| {
+        let driven = scope.spawn(|| run_until(&out, &profile, &exe, Times::Kept, &stop));
+        while !begun.exists() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        stop.ask();
+        driven.join().unwrap()
+    });
+    let reason = "ADAPTER_PROTOCOL_VIOLATION/stop";
+    assert_eq!(report.reason.as_deref(), Some(reason));
+    assert_eq!(
+        verify(&out).unwrap().review,
+        Review::Blocked(reason.to_owned())
+    );
+    let entries = entries(&out);
+    let ran = |entry: &Entry| matches!(entry, Entry::ToolStarted(_) | Entry::ToolExecuted(_));
+    assert!(!entries.iter().any(ran), "{entries:?}");
+    let is_stopped = |entry: &Entry| matches!(entry, Entry::EpisodeEnded(ended) if ended.status == EndStatus::Stopped);
+    assert!(entries.iter().any(is_stopped), "{entries:?}");
+    // A wish that is stated before anything begins leaves the reason alone.
+    let early = directory.path().join("early");
+    let report = run_until(&early, &profile, &exe, Times::Kept, &stop);
+    assert_eq!(report.reason.as_deref(), Some(reason));
+    assert!(verify(&early).is_ok());
 }
 
 #[test]
@@ -246,24 +344,25 @@ fn receipt_without_all_checks_is_refused() {
     let path = out.join(journal::LEDGER);
     let whole = fs::read_to_string(&path).unwrap();
     let (before, _) = whole.trim_end().rsplit_once('\n').unwrap();
-    let Some(Entry::ReviewReceiptRecorded(receipt)) = entries(&out).pop() else {
-        panic!("no receipt")
-    };
-    let forged = |change: fn(&mut ReviewReceipt)| {
-        let mut receipt = receipt.clone();
+    let tape = fs::read(out.join(journal::TAPE)).unwrap();
+    let sound = sound_receipt(&entries(&out), before, &tape);
+    let with = |change: fn(&mut ReviewReceipt)| {
+        let mut receipt = sound.clone();
         change(&mut receipt);
         let mut ledger = ledger::Ledger::resume(format!("{before}\n").as_bytes()).unwrap();
-        let line = ledger
-            .line(None, Entry::ReviewReceiptRecorded(receipt))
-            .unwrap();
-        verdict_on(&out, || {
-            fs::write(&path, format!("{before}\n{line}")).unwrap()
-        })
+        let entry = Entry::ReviewReceiptRecorded(Box::new(receipt));
+        format!("{before}\n{}", ledger.line(None, entry).unwrap())
     };
+    fs::write(&path, with(|_| {})).unwrap();
+    fs::remove_file(out.join(journal::SUMS)).unwrap();
+    assert!(matches!(verify(&out).unwrap().review, Review::Receipt(_)));
+    let forged = |change| verdict_on(&out, || fs::write(&path, with(change)).unwrap());
     for change in [
         (|receipt| receipt.checks.clear()) as fn(&mut ReviewReceipt),
         |receipt| receipt.checks.retain(|check, _| check != "P6"),
         |receipt| receipt.checks.extend([("P5".to_owned(), Verdict::Skipped)]),
+        |receipt| receipt.checks.extend([("P4".to_owned(), Verdict::Skipped)]),
+        |receipt| receipt.checks.extend([("P7".to_owned(), Verdict::Skipped)]),
         |receipt| receipt.checks.extend([("P11".to_owned(), Verdict::Passed)]),
         |receipt| receipt.version.push('x'),
     ] {
@@ -289,7 +388,7 @@ fn two_drivers_of_one_directory_leave_one_whole_episode() {
         drivers.map(|driver| driver.join().unwrap())
     });
     assert_eq!(done.iter().filter(|done| **done).count(), 1, "{done:?}");
-    assert!(matches!(verify(&out).unwrap().review, Review::Receipt(_)));
+    assert!(matches!(verify(&out).unwrap().review, Review::Blocked(_)));
     let names: Vec<_> = fs::read_dir(directory.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())

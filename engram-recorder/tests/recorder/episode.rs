@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 
 use engram_profiles::canonical;
 use engram_profiles::ledger::{self, Entry};
-use engram_profiles::profile::{Continuation, HarnessName, OutputMode, Profile, Tier};
+use engram_profiles::profile::{AdapterMode, Continuation, HarnessName, OutputMode, Profile, Tier};
 use engram_profiles::receipt::Verdict;
 use engram_profiles::registry;
-use engram_recorder::conform::Outcome;
+use engram_recorder::conform::{Outcome, PATIENCE};
 use engram_recorder::episode::evidence::Run;
 use engram_recorder::episode::{
-    Job, Report, Review, Script, Times, journal, powerless, review, verify,
+    Job, Proof, Report, Review, Script, Times, UNPROVEN, journal, powerless, review, verify,
 };
 use engram_recorder::error::Fault;
 use engram_recorder::isolation::Isolation;
+use engram_recorder::stop::Stop;
 
 /// Ends the work.
 pub(super) const DONE: &str = r#"printf '%s\n' '{"status":"done","summary":"x"}'"#;
@@ -56,6 +57,17 @@ pub(super) fn profile(change: impl Fn(&mut Profile)) -> Vec<u8> {
 }
 
 pub(super) fn run_with(out: &Path, profile: &[u8], exe: &Path, times: Times) -> Report {
+    run_until(out, profile, exe, times, &Stop::default())
+}
+
+/// Runs an episode that this wish ends.
+pub(super) fn run_until(
+    out: &Path,
+    profile: &[u8],
+    exe: &Path,
+    times: Times,
+    stop: &Stop,
+) -> Report {
     let script = Script::find("look_and_write").unwrap();
     let job = Job {
         profile,
@@ -67,6 +79,9 @@ pub(super) fn run_with(out: &Path, profile: &[u8], exe: &Path, times: Times) -> 
         limit_ms: None,
         out,
         isolation: &Isolation::None,
+        proof: Proof::Absent,
+        patience: PATIENCE,
+        stop,
     };
     job.run().unwrap()
 }
@@ -75,6 +90,12 @@ pub(super) fn run_with(out: &Path, profile: &[u8], exe: &Path, times: Times) -> 
 pub(super) fn run(directory: &tempfile::TempDir, profile: &[u8], exe: &Path) -> (Report, PathBuf) {
     let out = directory.path().join("out");
     (run_with(&out, profile, exe, Times::Kept), out)
+}
+
+/// All that one episode shows of itself holds. What needs more is not proven here.
+pub(super) fn holds(report: &Report) {
+    assert_eq!(report.reason.as_deref(), Some(UNPROVEN), "{report:?}");
+    assert!(!report.outcomes.iter().any(Outcome::prevents), "{report:?}");
 }
 
 fn verdict<'r>(report: &'r Report, id: &str) -> &'r Outcome {
@@ -129,7 +150,7 @@ pub(super) fn agent_asks_and_the_driver_acts_and_keeps_the_receipts() {
         &profile(|_| {}),
         &reader(directory.path(), WORK),
     );
-    assert_eq!(report.reason, None, "{report:?}");
+    holds(&report);
     for (id, expected) in [
         ("P1", Verdict::Passed),
         ("P5", Verdict::Passed),
@@ -153,7 +174,7 @@ pub(super) fn agent_asks_and_the_driver_acts_and_keeps_the_receipts() {
                 .replace("Tool", "")
         })
         .collect();
-    let expected = "EpisodeStarted Requested Decided Executed Requested Decided Executed Requested Decided EpisodeEnded ReviewReceiptRecorded";
+    let expected = "EpisodeStarted Requested Decided Started Executed Requested Decided Started Executed Requested Decided EpisodeEnded ReviewBlockedRecorded";
     assert_eq!(names.join(" "), expected);
     let tape = fs::read_to_string(out.join(journal::TAPE)).unwrap();
     assert!(
@@ -162,8 +183,8 @@ pub(super) fn agent_asks_and_the_driver_acts_and_keeps_the_receipts() {
     );
     let found = verify(&out).unwrap();
     assert!(
-        matches!(found.review, Review::Receipt(_)) && found.lines == 11,
-        "{found:?}"
+        found.review == Review::Blocked(UNPROVEN.to_owned()) && found.lines == 13,
+        "nothing proves that the agent cannot act by itself: {found:?}"
     );
 }
 
@@ -173,7 +194,7 @@ fn episode_without_times_is_the_same_twice() {
     let (profile, exe) = (profile(|_| {}), reader(directory.path(), WORK));
     let outs = ["a", "b"].map(|name| directory.path().join(name));
     for out in &outs {
-        assert_eq!(run_with(out, &profile, &exe, Times::LeftOut).reason, None);
+        holds(&run_with(out, &profile, &exe, Times::LeftOut));
     }
     let [first, second] = outs.map(|out| {
         let files = engram_conformance::files(&out);
@@ -222,9 +243,8 @@ fn change_of_a_byte_in_any_file_is_refused() {
             "{}",
             path.display()
         );
-        // Someone who makes the sums again changes nothing about that. What a run was like is bound by the sums alone.
-        let is_bound = !path.ends_with(journal::SUMS) && !path.ends_with(journal::RUN);
-        if is_bound {
+        // Someone who makes the sums again changes nothing about that.
+        if !path.ends_with(journal::SUMS) {
             fs::write(&sums, journal::sums(&out).unwrap()).unwrap();
             assert_eq!(
                 verify(&out).unwrap_err().fault,
@@ -244,6 +264,18 @@ fn change_of_a_byte_in_any_file_is_refused() {
         fs::write(&path, &before).unwrap();
         fs::write(&sums, &all).unwrap();
     }
+    // Ledger and objects prove everything; all else are copies of what they say.
+    let alone = directory.path().join("alone");
+    fs::create_dir_all(alone.join(journal::OBJECTS)).unwrap();
+    for path in engram_conformance::files(&out.join(journal::OBJECTS))
+        .into_iter()
+        .chain([out.join(journal::LEDGER)])
+    {
+        fs::copy(&path, alone.join(path.strip_prefix(&out).unwrap())).unwrap();
+    }
+    assert_eq!(verify(&alone).unwrap(), verify(&out).unwrap());
+    fs::create_dir(alone.join("empty")).unwrap();
+    assert!(verify(&alone).unwrap_err().what.contains("no such file"));
     let object = engram_conformance::files(&out.join(journal::OBJECTS)).remove(0);
     let more = out.join("cas").join("0".repeat(64));
     fs::write(&more, "more").unwrap();
@@ -278,9 +310,10 @@ fn result_reaches_the_agent_as_its_profile_says() {
             profile.args_template = vec!["--session".to_owned(), "{session}".to_owned()];
         });
         let (report, out) = run(&directory, &profile, &agent(directory.path(), body));
+        holds(&report);
         assert_eq!(
-            (report.reason, Run::read(&out).unwrap().runs.len()),
-            (None, runs),
+            Run::read(&out).unwrap().runs.len(),
+            runs,
             "{continuation:?}"
         );
     }
@@ -308,7 +341,7 @@ fn frames_stand_in_blocks_of_text() {
         &profile(json_lines),
         &agent(directory.path(), &whole),
     );
-    assert_eq!(report.reason, None, "{report:?}");
+    holds(&report);
     let split =
         format!("{block}\nblock \"$(text \"⟦TI1 $n⟧ r1 \"),$(text 'list eyJwYXRoIjoiLiJ9')\"");
     assert_eq!(
@@ -405,7 +438,7 @@ fn calls_beyond_the_budget_are_denied() {
     );
     let one = profile(|profile| profile.budget_defaults.tool_calls = few(1));
     let (report, out) = run(&directory, &one, &reader(directory.path(), &body));
-    assert_eq!(report.reason, None);
+    holds(&report);
     assert_eq!(
         entries(&out)
             .iter()
@@ -423,10 +456,8 @@ fn no_process_of_the_group_survives() {
     );
     let hasty = profile(|profile| profile.health_checks.stop_grace_ms = few(100));
     let (report, out) = run(&directory, &hasty, &reader(directory.path(), &body));
-    assert_eq!(
-        (report.reason, Run::read(&out).unwrap().runs[1].survivors),
-        (None, 0)
-    );
+    holds(&report);
+    assert_eq!(Run::read(&out).unwrap().runs[1].survivors, 0);
     let is_alive = |process: fs::DirEntry| {
         fs::read(process.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x0071.5\0")
     };
@@ -454,6 +485,28 @@ pub(super) fn agent_that_the_profile_is_not_for_is_blocked_before_it_begins() {
     let again = out.join("new");
     let job_in_place = std::panic::catch_unwind(|| run_with(&out, &other, &again, Times::Kept));
     assert!(job_in_place.is_err(), "an episode is never written over");
+}
+
+#[test]
+fn mode_without_episodes_is_refused_by_its_name() {
+    for mode in [
+        AdapterMode::StructuredOutput,
+        AdapterMode::McpBridge,
+        AdapterMode::HookedVendor,
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let other = profile(|profile| {
+            (profile.adapter_mode, profile.tool_bridge) = (mode, None);
+        });
+        let (report, out) = run(&directory, &other, &reader(directory.path(), WORK));
+        let reason = "ADAPTER_MISCONFIGURED/mode";
+        assert_eq!(report.reason.as_deref(), Some(reason));
+        assert_eq!(entries(&out).len(), 1, "nothing was started");
+        let why = mode.without_episodes().unwrap();
+        assert_eq!(verdict(&report, "P5").what, why);
+        let name = serde_json::to_value(mode).unwrap();
+        assert!(why.contains(name.as_str().unwrap()), "{why}");
+    }
 }
 
 #[test]
@@ -504,6 +557,9 @@ fn tool_that_acts_fails_p4() {
         limit_ms: None,
         out: &directory.path().join("out"),
         isolation: &Isolation::None,
+        proof: Proof::Absent,
+        patience: PATIENCE,
+        stop: &Stop::default(),
     };
     let outcome = job.powerless(&[]).unwrap();
     assert_eq!(

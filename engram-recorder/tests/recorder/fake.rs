@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
+use engram_profiles::{ProfileHash, canonical, registry};
 use engram_recorder::error::{Fault, RecorderError};
 use engram_recorder::harness;
 use engram_recorder::isolation::Isolation;
@@ -29,6 +30,15 @@ fn record_one(out: &Path, scenario: &Scenario) -> Option<Recorded> {
 }
 
 fn try_one(out: &Path, scenario: &Scenario) -> Option<Result<Recorded, RecorderError>> {
+    try_under(out, scenario, None)
+}
+
+/// Records a scenario under a profile of the caller's own.
+fn try_under(
+    out: &Path,
+    scenario: &Scenario,
+    named: Option<&[u8]>,
+) -> Option<Result<Recorded, RecorderError>> {
     for program in ["python3", "git"] {
         if Command::new(program).arg("--version").output().is_err() {
             println!("skipped: there is no {program}");
@@ -55,6 +65,7 @@ fn try_one(out: &Path, scenario: &Scenario) -> Option<Result<Recorded, RecorderE
         out: &out.join("recordings"),
         isolation: &Isolation::None,
         provider: None,
+        named,
     };
     Some(job.record())
 }
@@ -340,6 +351,50 @@ fn version_without_a_row_is_judged_as_its_neighbour() {
 }
 
 #[test]
+fn recording_names_its_profile_and_its_shape() {
+    let out = tempfile::tempdir().unwrap();
+    let scenario = &scenarios()["a_qa"];
+    let Some(recorded) = record_one(out.path(), scenario) else {
+        return;
+    };
+    let shipped = harness::profile("claude-code").unwrap();
+    let receipt = fs::read_to_string(recorded.directory.join("receipt.json")).unwrap();
+    let receipt: serde_json::Value = serde_json::from_str(&receipt).unwrap();
+    assert_eq!(receipt["profile"]["hash"], shipped.hash.as_str());
+    assert_eq!(receipt["profile"]["is_for_this_version"], true);
+    let shape = fs::read_to_string(recorded.directory.join("shape.json")).unwrap();
+    let shape: serde_json::Value = serde_json::from_str(&shape).unwrap();
+    let found = Shape::of_recording("claude-code", &recorded.directory);
+    assert_eq!(shape["hash"], found.hash());
+    assert_eq!(shape["facts"], serde_json::to_value(&found).unwrap());
+}
+
+#[test]
+fn recording_under_a_profile_of_ones_own_has_its_command_line() {
+    let out = tempfile::tempdir().unwrap();
+    let scenario = &scenarios()["a_qa"];
+    let mut own = harness::profile("claude-code").unwrap().profile.clone();
+    own.profile_id = "mine".to_owned();
+    own.args_template.push("--mine".to_owned());
+    let bytes = canonical::to_vec(&own).unwrap();
+    let Some(recorded) = try_under(out.path(), scenario, Some(&bytes)) else {
+        return;
+    };
+    let recorded = recorded.unwrap();
+    let hash = ProfileHash::of(&bytes);
+    assert_eq!(recorded.receipt["profile"]["hash"], hash.as_str());
+    let argv = &recorded.done.runs[0].argv;
+    assert!(argv.contains(&"--mine".to_owned()), "{argv:?}");
+    // A black box has no log of its own, and a profile of another harness starts another program.
+    for id in ["claude-code-black-box", "codex-cli-record"] {
+        let other = registry::all().find(|shipped| shipped.profile.profile_id == id);
+        let other = other.unwrap().canonical.as_bytes();
+        let error = try_under(out.path(), scenario, Some(other)).unwrap();
+        assert_eq!(error.unwrap_err().fault, Fault::Misconfigured, "{id}");
+    }
+}
+
+#[test]
 fn harness_that_is_not_there_is_named_with_what_to_do() {
     let out = tempfile::tempdir().unwrap();
     let (all, directory) = (scenarios(), repository().join("scenarios"));
@@ -352,6 +407,7 @@ fn harness_that_is_not_there_is_named_with_what_to_do() {
         out: out.path(),
         isolation: &Isolation::None,
         provider: None,
+        named: None,
     };
     let error = job.record().unwrap_err();
     assert!(

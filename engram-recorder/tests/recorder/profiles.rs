@@ -1,10 +1,14 @@
 //! The record profiles hold what the recorder uses for the versions that they are for.
 
 use engram_profiles::profile::{Expected, InputMode, Tier};
+use engram_profiles::registry;
 use engram_profiles::template::Values;
 use engram_recorder::harness::{self, FAKE_KEY, HARNESSES, Setting};
+use engram_recorder::matrix::Matrix;
 use engram_recorder::scenario::Scenario;
 use serde_json::json;
+
+use super::data::repository;
 
 /// A version of each harness, and what it prints when it is asked for it.
 const VERSIONS: &[(&str, &str, &str)] = &[
@@ -32,12 +36,36 @@ fn each_harness_has_a_profile_for_a_version() {
     assert_eq!(VERSIONS.len(), HARNESSES.len());
     for (family, version, printed) in VERSIONS {
         assert_eq!(
-            harness::profile(family).unwrap().probed(printed),
+            harness::profile(family).unwrap().profile.probed(printed),
             Some((*version, Expected::Yes)),
             "{family}"
         );
     }
     assert!(harness::profile("nobody").is_err());
+}
+
+/// The newest version that the matrix has is one that both profiles of its harness are for.
+#[test]
+fn profiles_reach_the_newest_version_of_the_matrix() {
+    for (family, _, _) in VERSIONS {
+        let path = repository().join(format!("matrix/{family}.tsv"));
+        let matrix = Matrix::read(&path).unwrap();
+        let newest = matrix.0.keys().max().unwrap().to_string();
+        let own =
+            registry::all().filter(|shipped| shipped.profile.harness.adapter_id() == Some(family));
+        let mut count = 0;
+        for shipped in own {
+            let expected = shipped.profile.version_probe.expects(&newest);
+            assert_eq!(
+                expected,
+                Expected::Yes,
+                "{} {newest}",
+                shipped.profile.profile_id
+            );
+            count += 1;
+        }
+        assert_eq!(count, 2, "{family}");
+    }
 }
 
 #[test]
@@ -46,7 +74,7 @@ fn arguments_and_files_of_the_profile_are_those_of_the_recorder() {
     for (family, number, _) in VERSIONS {
         let (harness, profile, version) = (
             harness::named(family).unwrap(),
-            harness::profile(family).unwrap(),
+            &harness::profile(family).unwrap().profile,
             number.parse().unwrap(),
         );
         let exe = ["program".to_owned()];

@@ -14,7 +14,7 @@ pub(super) mod twins;
 
 use engram_core::keys::KeySet;
 
-use super::notes::{BlockKind, Flags, Kind, NONE, Notes};
+use super::notes::{BlockKind, Flags, Kind, NONE, Note, Notes};
 use agents::Agents;
 use engram_core::adapter::{LogRecord, OlderLog};
 use prompts::Prompts;
@@ -63,8 +63,8 @@ pub(super) struct Plan {
     pub own_titles: HashSet<usize>,
     /// Prompts that a hook gave.
     pub by_hook: HashSet<usize>,
-    /// The ids of lines behind which the log has what a command printed.
-    printed_behind: KeySet,
+    /// Texts that ran as a command: what they printed follows.
+    has_run: HashSet<usize>,
 }
 
 impl Plan {
@@ -119,7 +119,7 @@ impl Plan {
             last_outputs: last_outputs(notes, &skip),
             own_titles: own_titles(notes),
             by_hook: by_hook(notes, &skip),
-            printed_behind: printed_behind(notes),
+            has_run: has_run(notes, &skip),
             early: early_results(notes, &skip),
             repeated: twins.repeated,
             without_call: twins.without_call,
@@ -169,8 +169,7 @@ impl Plan {
 
     /// True if the text of the line ran as a command: what it printed follows. A person may send the same text as words.
     pub fn has_run(&self, at: usize) -> bool {
-        let note = self.notes.all.get(at);
-        note.is_some_and(|note| note.uuid != NONE && self.printed_behind.contains(&note.uuid))
+        self.has_run.contains(&at)
     }
 
     /// The usage that follows the line.
@@ -261,10 +260,23 @@ fn by_hook(notes: &Notes, skip: &Skip<'_>) -> HashSet<usize> {
     (0..notes.all.len()).filter(is_given).collect()
 }
 
-/// The lines that texts which commands printed name as the one before.
-fn printed_behind(notes: &Notes) -> KeySet {
-    let printed = notes.all.iter().filter(|note| note.is(Flags::PRINTED));
-    printed.map(|note| note.parent).collect()
+/// The lines in the user's place whose next line of the conversation is what a command printed, and names them as the one before.
+fn has_run(notes: &Notes, skip: &Skip<'_>) -> HashSet<usize> {
+    let (mut found, mut before) = (HashSet::new(), None);
+    let is_said = |note: &Note| matches!(note.kind, Kind::User | Kind::Assistant);
+    for (at, note) in notes
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(at, note)| is_said(note) && !skip.has(*at))
+    {
+        let typed = before.replace(at).filter(|_| note.is(Flags::PRINTED));
+        found.extend(typed.filter(|typed| {
+            let uuid = notes.all[*typed].uuid;
+            uuid != NONE && note.parent == uuid
+        }));
+    }
+    found
 }
 
 /// The titles that name a line of this log.

@@ -182,15 +182,29 @@ static SHELL_ARGS: Layout = Layout(&[
 ]);
 
 static SHELL_RESULT: Layout = Layout(&[
-    one(1, "success", Kind::Message(&SHELL_OUTCOME)),
-    one(2, "failure", Kind::Message(&SHELL_OUTCOME)),
+    one(1, "success", Kind::Message(&SHELL_SUCCESS)),
+    one(2, "failure", Kind::Message(&SHELL_FAILURE)),
     one(3, "timeout", Kind::Message(&SHELL_TIMEOUT)),
     one(4, "rejected", Kind::Message(&SHELL_REJECTED)),
     one(5, "spawnError", Kind::Message(&SHELL_ERROR)),
     one(7, "permissionDenied", Kind::Message(&SHELL_ERROR)),
 ]);
 
-static SHELL_OUTCOME: Layout = Layout(&[
+/// `ShellSuccess`. From the field 9 on it is not as `ShellFailure` is.
+static SHELL_SUCCESS: Layout = Layout(&[
+    one(1, "command", Kind::Text),
+    one(2, "workingDirectory", Kind::Text),
+    with_default(3, "exitCode", Kind::Int, "0"),
+    one(4, "signal", Kind::Text),
+    one(5, "stdout", Kind::Text),
+    one(6, "stderr", Kind::Text),
+    one(7, "executionTime", Kind::Int),
+    one(8, "outputLocation", Kind::Message(&OUTPUT_LOCATION)),
+    one(14, "backgroundReason", Kind::Int),
+]);
+
+/// `ShellFailure`.
+static SHELL_FAILURE: Layout = Layout(&[
     one(1, "command", Kind::Text),
     one(2, "workingDirectory", Kind::Text),
     with_default(3, "exitCode", Kind::Int, "0"),

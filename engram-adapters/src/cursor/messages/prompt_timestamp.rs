@@ -4,11 +4,13 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-/// A line at the beginning of a text that replaces an image or a file of the prompt.
+/// A line at the beginning of a text that replaces an image or a file of the prompt. The transcript writer joins the parts of a message by
+/// line ends, in the order of the message (SDK 1.0.32, `dist/esm/34.js`).
 pub(in crate::cursor) fn placeholder(text: &str) -> Option<(&str, &str)> {
-    let (line, rest) = text.split_once('\n')?;
-    (line == "[Image]" || (line.starts_with("[File: ") && line.ends_with(']')))
-        .then_some((line, rest))
+    let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let is_placeholder = matches!(line, "[Image]" | "[File]")
+        || (line.starts_with("[File: ") && line.ends_with(']'));
+    is_placeholder.then_some((line, rest))
 }
 
 /// The time at the beginning of a prompt, in the tape's form. It is local time with its offset, to the minute:

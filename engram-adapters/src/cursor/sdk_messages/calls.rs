@@ -87,11 +87,12 @@ impl Calls {
             .map(|args| hash64(args.raw()))
             .unwrap_or_default();
         let id = call_id.decode_lossy();
-        let Some(result) = message.result() else {
+        let status = raw_str(message.status());
+        if message.result().is_none() && !matches!(status, "completed" | "error") {
             emit_call(message, tool, call_id, out)?;
             self.open.open(id, args);
             return Ok(Outcome::Mapped);
-        };
+        }
         match (self.open.get(&id), out.seq_of_open_call(call_id)) {
             (_, None) => emit_call(message, tool, call_id, out)?,
             (Some(called), seq) if *called != args => {
@@ -111,7 +112,10 @@ impl Calls {
             message,
             tool,
             call_id,
-            SdkResult::strict(result, "/result")?,
+            message
+                .result()
+                .map(|result| SdkResult::strict(result, "/result"))
+                .transpose()?,
             out,
         )?;
         self.open.close(id);
@@ -144,35 +148,42 @@ fn emit_result(
     message: &SdkMessage<'_>,
     name: Text<'_>,
     call_id: Text<'_>,
-    returned: SdkResult<'_>,
+    returned: Option<SdkResult<'_>>,
     out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
-    let status = match raw_str(returned.status()) {
-        "success" => Some(Status::Ok),
+    // A message without a result states only how the call ended.
+    let status = match raw_str(returned.map_or(message.status(), |returned| returned.status())) {
+        "success" | "completed" => Some(Status::Ok),
         "error" => Some(Status::Error),
         _ => None,
     };
+    let returned_value = returned.and_then(|returned| returned.value());
     let tool = TOOLS
         .iter()
         .find(|tool| name.eq_str(tool.name))
         .unwrap_or(&OTHER);
-    let value = SdkReturned::lenient_opt(returned.value());
+    let value = SdkReturned::lenient_opt(returned_value);
     let mut result = ToolResult {
         tool: Some(name),
         call_id: Some(call_id),
         status,
+        truncated: is_true(
+            message
+                .truncated()
+                .and_then(|left_out| left_out.member("result")),
+        ),
         ..ToolResult::default()
     };
-    if returned.value().is_some_and(Value::is_object) {
+    if returned_value.is_some_and(Value::is_object) {
         (tool.output)(&value, &mut result);
     } else {
-        result.stdout = text_or_json(returned.value());
+        result.stdout = text_or_json(returned_value);
     }
-    if let Some(error) = returned.error() {
+    if let Some(error) = returned.and_then(|returned| returned.error()) {
         result.stderr = non_empty_text(error.member("message")).or(text_or_json(Some(error)));
     }
     out.emit(result, Pointer::At("/result"))?;
-    if status == Some(Status::Ok) && returned.value().is_some() {
+    if status == Some(Status::Ok) && returned_value.is_some() {
         let file = message
             .args()
             .and_then(|args| non_empty_text(args.member("path")));

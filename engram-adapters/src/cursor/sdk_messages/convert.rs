@@ -1,7 +1,7 @@
 //! From the type of a message to its events.
 
 use engram_core::emit::{Fault, Pointer, RecordHeader};
-use engram_core::event::{Author, Meta, MsgIn, Role, Tokens};
+use engram_core::event::{Author, Meta, MsgIn, Role, SessionFacts, Tokens};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
@@ -15,6 +15,7 @@ use crate::cursor::pieces::{Added, PieceOf, Pieces};
 use crate::cursor::readers::{RunUsage, SdkContent, SdkMessage, SdkPart};
 use crate::cursor::run_store::facts::{emit_end, emit_usage, end};
 use crate::cursor::steps::Out;
+use crate::shared::seen::fact_of;
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
 /// A message and the header of its record.
@@ -42,6 +43,8 @@ pub(in crate::cursor) struct SdkMessages {
     has_end: bool,
     /// The error of the run, for the message that has its end.
     error: Option<String>,
+    /// The prompt of the run that nothing has answered yet: its run and its message.
+    unanswered: Option<u64>,
 }
 
 impl SdkMessages {
@@ -55,6 +58,7 @@ impl SdkMessages {
             has_usage: false,
             has_end: false,
             error: None,
+            unanswered: None,
         }
     }
 
@@ -76,11 +80,18 @@ impl SdkMessages {
         if let SourceForm::Store = self.form {
             out.set_pointer_prefix(self.form.place());
         }
+        if matches!(
+            record.of,
+            SdkKind::Assistant | SdkKind::Thinking | SdkKind::ToolCall
+        ) {
+            self.unanswered = None;
+        }
         let outcome = match record.of {
             SdkKind::Assistant => self.assistant(record, pieces, out),
             SdkKind::Thinking => self.thinking(record, pieces, out),
             SdkKind::ToolCall => self.calls.convert(&record.message, out),
-            SdkKind::User => user(record, out),
+            SdkKind::User => self.user(record, out),
+            SdkKind::System => system(record, out),
             SdkKind::Status => self.status(record, out),
             SdkKind::Usage => self.usage(record, out),
             SdkKind::Task => task(record, out),
@@ -170,26 +181,55 @@ impl SdkMessages {
         }
     }
 
-    /// The state of the run. Only a run that failed or was stopped gives an event.
+    /// A prompt. After a lost connection the runtime sends the prompt of a run again, and the run has it twice (SDK 1.0.32).
+    fn user(
+        &mut self,
+        record: &MessageRecord<'_>,
+        out: &mut Out<'_, '_>,
+    ) -> Result<Outcome, Fault> {
+        let message = required(
+            record.message.message(),
+            Pointer::At("/message"),
+            "an object",
+        )?;
+        let prompt = hash64((raw_str(record.message.run_id()), fact_of(message)));
+        if self.unanswered == Some(prompt) {
+            return Ok(Outcome::Duplicate {
+                record: self.form.sent_again(),
+                rule: rule::PROMPT_SENT_AGAIN,
+            });
+        }
+        let outcome = emit_prompt(record, out)?;
+        self.unanswered = Some(prompt).filter(|_| record.message.run_id().is_some());
+        Ok(outcome)
+    }
+
+    /// The state of the run. Its text, and the end of a run that failed or was stopped, are events.
     fn status(
         &mut self,
         record: &MessageRecord<'_>,
         out: &mut Out<'_, '_>,
     ) -> Result<Outcome, Fault> {
         let status = raw_str(record.message.status());
-        let Some(end) = end(status) else {
-            return Ok(Outcome::Bookkeeping {
-                record: self.form.progress(SdkKind::Status),
-                rule: rule::RUN_PROGRESS,
-            });
-        };
-        emit_end(
-            end,
-            status,
-            self.error.as_deref().map(Text::Plain),
-            Pointer::At("/status"),
-            out,
-        )?;
+        let stated = non_empty_text(record.message.message());
+        let of_run = self.error.as_deref().map(Text::Plain);
+        match (end(status), stated) {
+            (Some(end), stated) => {
+                emit_end(end, status, stated.or(of_run), Pointer::At("/status"), out)?;
+            }
+            (None, Some(text)) => {
+                let name = Text::Plain("status");
+                let text = Some(text);
+                out.emit(Meta::System { name, text }, Pointer::At("/message"))?;
+                return Ok(Outcome::Mapped);
+            }
+            (None, None) => {
+                return Ok(Outcome::Bookkeeping {
+                    record: self.form.progress(SdkKind::Status),
+                    rule: rule::RUN_PROGRESS,
+                });
+            }
+        }
         self.has_end = true;
         Ok(Outcome::Mapped)
     }
@@ -225,8 +265,18 @@ impl SdkMessages {
     }
 }
 
-/// A prompt.
-fn user(record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+/// The model with which the agent began.
+fn system(record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    let model = record.message.model().and_then(|model| model.member("id"));
+    let facts = SessionFacts {
+        model: non_empty_text(model),
+        ..SessionFacts::default()
+    };
+    out.emit(Meta::Session(facts), Pointer::At("/model"))?;
+    Ok(Outcome::Mapped)
+}
+
+fn emit_prompt(record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     for (index, (part, value)) in parts(&record.message)?.iter().enumerate() {
         let pointer = Pointer::Item(CONTENT, index);
         match (raw_str(part.kind()), text(part.text())) {

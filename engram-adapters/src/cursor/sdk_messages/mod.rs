@@ -15,7 +15,7 @@ use crate::cursor::format::SdkKind;
 use crate::cursor::members::{self, form};
 use crate::cursor::pieces::Pieces;
 use crate::cursor::readers::SdkMessage;
-use crate::cursor::steps::{Out, Reader};
+use crate::cursor::steps::{Out, Reader, is_log_line, line_of_standard_error};
 use crate::shared::by_session::BySession;
 use crate::shared::value::raw_str;
 use source::SourceForm;
@@ -68,6 +68,14 @@ impl Reader for MessageStream {
 
     fn sessions_are_apart(&self) -> bool {
         true
+    }
+
+    fn cut_record(&self, text: &str) -> Option<&'static str> {
+        line_of_standard_error(text)
+    }
+
+    fn is_notice(&self, text: &str) -> bool {
+        is_log_line(text)
     }
 
     fn envelope(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) {

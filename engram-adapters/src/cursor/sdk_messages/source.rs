@@ -41,6 +41,14 @@ impl SourceForm {
         Outcome::Duplicate { record, rule }
     }
 
+    /// The record type of a prompt that the runtime sent again.
+    pub(super) fn sent_again(self) -> &'static str {
+        match self {
+            SourceForm::Stream => SdkKind::User.name(),
+            SourceForm::Store => "user/run_event",
+        }
+    }
+
     /// The outcome's record type of a message without an event, of those that never give one.
     pub(super) fn progress(self, kind: SdkKind) -> &'static str {
         match (self, kind) {

@@ -17,7 +17,7 @@ use crate::cursor::readers::CaptureLine;
 use state::{Shared, StreamState};
 
 use crate::cursor::fields::decoded_non_empty;
-use crate::cursor::steps::{Out, Reader};
+use crate::cursor::steps::{Out, Reader, is_log_line, line_of_standard_error};
 use crate::shared::by_session::BySession;
 
 /// The converter of one capture. Several processes may have written to it.
@@ -63,10 +63,12 @@ impl Reader for Stream {
         true
     }
 
-    /// A line of standard error, which often shares the pipe: it is not a JSON object.
     fn cut_record(&self, text: &str) -> Option<&'static str> {
-        let text = text.trim_ascii();
-        (!text.starts_with('{') && !text.ends_with('}')).then_some("stderr")
+        line_of_standard_error(text)
+    }
+
+    fn is_notice(&self, text: &str) -> bool {
+        is_log_line(text)
     }
 
     fn envelope(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) {

@@ -5,11 +5,15 @@ use engram_core::text::Text;
 
 use crate::cursor::fields::unsigned;
 use crate::cursor::readers::ResultFields;
-use crate::shared::value::{Field, integer, is_true, non_empty_text};
+use crate::shared::value::{Field, integer, is_true, non_empty_text, raw_str};
 
 /// A shell command: exit code, output and duration, whether it succeeded or not.
 pub(super) fn shell<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) {
-    result.exit = integer(fields.exit_code());
+    // A command that went on in the background has not ended: its exit code is the default of the format.
+    let went_on = fields.background_reason().is_some_and(|reason| {
+        reason.raw() != "0" && !raw_str(Some(reason)).ends_with("UNSPECIFIED")
+    });
+    result.exit = integer(fields.exit_code()).filter(|_| !went_on);
     result.stdout = non_empty_text(fields.stdout());
     result.stderr = non_empty_text(fields.stderr());
     if result.stdout.is_none() && result.stderr.is_none() {

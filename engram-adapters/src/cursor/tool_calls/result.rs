@@ -151,7 +151,9 @@ pub(in crate::cursor) fn emit_result(
     }
     result.truncated |= fields.is_truncated();
     result.artifact = fields.side_file();
-    if result.stdout.is_none() && result.stderr.is_none() {
+    // A command without output has none: the model got a sentence of the harness.
+    let is_known = tool == SHELL && matches!(status, Some(Status::Ok));
+    if result.stdout.is_none() && result.stderr.is_none() && !is_known {
         result.stdout = call.model_result;
     }
     out.emit(result, call.pointer)?;

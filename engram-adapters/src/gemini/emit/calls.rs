@@ -93,8 +93,12 @@ impl Events {
             };
             if fate != CallFate::Repeated {
                 let message_id = message_id.filter(|_| fate == CallFate::New);
+                let shown = text(call.shown_name()).map(|name| name.decode_lossy());
+                let server = shown.as_deref().and_then(server_in).map(Text::Plain);
+                let made = made_call(tool, call.id(), call.args(), message_id);
+                let server = server.filter(|_| made.kind == ToolKind::Mcp);
                 out.emit(
-                    made_call(tool, call.id(), call.args(), message_id),
+                    ToolCall { server, ..made },
                     Pointer::Item("/toolCalls", record.n),
                 );
             }
@@ -270,6 +274,12 @@ pub(super) fn is_denied(error: Value<'_>) -> bool {
             .strip_prefix(begin)
             .is_some_and(|rest| rest.contains(inside))
     })
+}
+
+/// The server in the name that the terminal shows of an MCP tool: `tool (server MCP Server)` (0.61.0, recorded).
+fn server_in(shown: &str) -> Option<&str> {
+    let (_, server) = shown.strip_suffix(" MCP Server)")?.split_once(" (")?;
+    (!server.is_empty()).then_some(server)
 }
 
 fn made_call<'a>(

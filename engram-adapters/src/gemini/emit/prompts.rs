@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
-use engram_core::keys::hash64;
+use engram_core::keys::{KeyMap, hash64};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -309,22 +309,31 @@ impl Events {
         Outcome::Mapped
     }
 
-    /// True if the log of this session has this prompt as often as this file has said it by now.
+    /// True if the log of this session has this prompt as often as this file has said it by now, or a log whose session this file never
+    /// names: `/clear` begins a session of its own, and the file keeps the id of the one before it (0.61.0).
     fn is_logged_prompt(&mut self, session_id: Option<&str>, prompt: Text<'_>) -> bool {
         let Some(files) = &self.side_info.side_files else {
             return false;
         };
-        let logged = files.count_prompts(session_id, prompt.raw());
-        if logged == 0 {
-            return false;
+        let prompt = prompt.raw();
+        let of_session = files.count_prompts(session_id, prompt);
+        if of_session > 0 && counted(&mut self.typed, (session_id, prompt)) <= of_session {
+            return true;
         }
-        let typed = self
-            .typed
-            .entry(hash64((session_id, prompt.raw())))
-            .or_default();
-        *typed = typed.saturating_add(1);
-        *typed <= logged
+        let named = self.typed_sessions.iter();
+        let of_named = named.map(|session| files.count_prompts(Some(session), prompt));
+        let of_others = files
+            .count_prompts(None, prompt)
+            .saturating_sub(of_named.fold(0, u32::saturating_add));
+        of_others > 0 && counted(&mut self.typed, (Some(""), prompt)) <= of_others
     }
+}
+
+/// Counts a prompt, and returns how often that was done.
+fn counted(typed: &mut KeyMap<u32>, key: (Option<&str>, &str)) -> u32 {
+    let count = typed.entry(hash64(key)).or_default();
+    *count = count.saturating_add(1);
+    *count
 }
 
 /// The texts of a result that the terminal shows, if the log has the call's own result truncated.

@@ -1,6 +1,6 @@
 //! What the handlers know: the decisions about the notes, and what events need of the records before them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use engram_core::adapter::{SessionInit, SideInfo};
 use engram_core::emit::RecordHeader;
@@ -37,6 +37,8 @@ pub struct Events {
     pub(super) objectives: HashSet<u64>,
     /// How often a file that repeats prompts has said each.
     pub(super) typed: KeyMap<u32>,
+    /// The sessions that such a file names.
+    pub(super) typed_sessions: BTreeSet<String>,
     /// The last event before each message that a person goes back to.
     pub(super) rewind_points: KeyMap<Option<Seq>>,
     /// The token counts of turns that have not ended, by the number of their record.
@@ -154,6 +156,7 @@ impl Events {
             is_saved_copy: false,
             objectives: HashSet::new(),
             typed: KeyMap::default(),
+            typed_sessions: BTreeSet::new(),
             rewind_points: KeyMap::default(),
             open_usages: PlaceMap::default(),
             answer: Answer::default(),
@@ -161,8 +164,13 @@ impl Events {
     }
 
     /// Step 2.
-    pub fn decide(&mut self, notes: Vec<Note>, objectives: HashSet<u64>) {
-        self.objectives = objectives;
+    pub fn decide(
+        &mut self,
+        notes: Vec<Note>,
+        objectives: HashSet<u64>,
+        typed_sessions: BTreeSet<String>,
+    ) {
+        (self.objectives, self.typed_sessions) = (objectives, typed_sessions);
         let mut decisions = repeats(self.form, &notes);
         if self.form == Form::Document {
             last_counts(&notes, &mut decisions);

@@ -1,7 +1,9 @@
 //! The last said session facts. `meta session` is emitted only when one of them changes.
 
+use engram_core::event::SessionFacts;
 use engram_core::text::Text;
 
+use crate::opencode::readers::Model;
 use crate::shared::value::{Field, non_empty_text};
 
 /// The last said value of each fact that messages repeat.
@@ -12,6 +14,16 @@ pub struct LastStated {
     model: LastValue,
     provider: LastValue,
     effort: LastValue,
+    at_end: SessionValues,
+}
+
+/// Values of the session's own record, as raw JSON: those that the session had last.
+#[derive(Default)]
+pub struct SessionValues {
+    pub agent: Option<String>,
+    pub model: Option<String>,
+    pub provider: Option<String>,
+    pub effort: Option<String>,
 }
 
 /// The raw JSON text of a value.
@@ -50,6 +62,58 @@ impl LastStated {
     /// The provider, if it changed.
     pub fn changed_provider<'a>(&mut self, value: Field<'a>) -> Option<Text<'a>> {
         changed(&mut self.provider, value)
+    }
+}
+
+impl LastStated {
+    /// Remembers what the session's own record says: the harness writes it again at each change, so it holds at the end of the session, and
+    /// what held before is in the messages.
+    pub fn set_end(&mut self, agent: Field<'_>, model: &Model<'_>) {
+        let raw = |value: Field<'_>| {
+            non_empty_text(value)
+                .and(value)
+                .map(|value| value.raw().to_owned())
+        };
+        self.at_end = SessionValues {
+            agent: raw(agent),
+            model: raw(model.id()),
+            provider: raw(model.provider_id()),
+            effort: raw(model.variant()),
+        };
+    }
+
+    /// What the session's own record says and the messages did not say last.
+    pub fn changed_at_end(&mut self) -> SessionValues {
+        let mut end = std::mem::take(&mut self.at_end);
+        for (value, last) in [
+            (&mut end.agent, &self.agent),
+            (&mut end.model, &self.model),
+            (&mut end.provider, &self.provider),
+            (&mut end.effort, &self.effort),
+        ] {
+            *value = value.take().filter(|value| last.as_ref() != Some(value));
+        }
+        end
+    }
+}
+
+impl SessionValues {
+    /// The facts of these values. None if there are none.
+    pub fn facts(&self) -> Option<SessionFacts<'_>> {
+        fn text(value: &Option<String>) -> Option<Text<'_>> {
+            value.as_deref().map(Text::Token)
+        }
+        let values = [&self.agent, &self.model, &self.provider, &self.effort];
+        values
+            .iter()
+            .any(|value| value.is_some())
+            .then(|| SessionFacts {
+                agent: text(&self.agent),
+                model: text(&self.model),
+                provider: text(&self.provider),
+                effort: text(&self.effort),
+                ..SessionFacts::default()
+            })
     }
 }
 

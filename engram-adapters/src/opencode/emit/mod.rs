@@ -21,6 +21,7 @@ use std::collections::BTreeSet;
 
 use engram_core::adapter::SessionInit;
 use engram_core::emit::{Pointer, RecordHeader};
+use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 
@@ -112,9 +113,10 @@ impl Events {
         }
         if self.at == self.notes.len() {
             self.state.undone.end(out);
-            if let Some(rewind) = self.state.revert.event() {
+            self.state.revert.end(out);
+            if let Some(facts) = self.state.last_stated.changed_at_end().facts() {
                 out.of_record(0, RecordHeader::default(), |out| {
-                    out.emit(rewind, Pointer::At("/revert"))
+                    out.emit(Meta::Session(facts), Pointer::Root)
                 });
             }
         }

@@ -7,6 +7,7 @@ use std::collections::hash_map::Entry;
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{Meta, Seq};
 use engram_core::steps::Emitter;
+use engram_core::text::Text;
 
 use crate::shared::value::{Field, Value, is_true, raw_str};
 
@@ -17,41 +18,67 @@ pub struct Revert {
     message_id: Option<String>,
     /// The first part of it that is reverted; all of them if there is none.
     part_id: Option<String>,
+    /// The first message or part that came after the revert: a turn was under way, or the harness was stopped before it deleted what is
+    /// reverted.
+    before: Option<String>,
     has_files: bool,
+    /// What the revert changed in files.
+    diff: Option<String>,
     /// The last event before that message, or before that part.
     to: Option<Seq>,
+    is_emitted: bool,
 }
 
 impl Revert {
-    /// Remembers a revert.
-    pub fn set(&mut self, revert: Field<'_>) {
+    /// Remembers a revert, and the first message or part after it.
+    pub fn set(&mut self, revert: Field<'_>, before: Field<'_>) {
         let Some(revert) = revert else { return };
-        let id =
-            |member| Some(raw_str(revert.member(member)).to_owned()).filter(|id| !id.is_empty());
-        (self.message_id, self.part_id) = (id("messageID"), id("partID"));
-        self.has_files = revert.member("snapshot").is_some();
+        let id = |value| Some(raw_str(value).to_owned()).filter(|id| !id.is_empty());
+        (self.message_id, self.part_id) =
+            (id(revert.member("messageID")), id(revert.member("partID")));
+        (self.before, self.has_files) = (id(before), revert.member("snapshot").is_some());
+        self.diff = revert.member("diff").map(|diff| diff.raw().to_owned());
     }
 
     /// Notes that the message with this id comes next.
-    pub fn reach(&mut self, message_id: &str, out: &Emitter<'_>) {
+    pub fn reach(&mut self, message_id: &str, out: &mut Emitter<'_>) {
         if self.to.is_none() && self.message_id.as_deref() == Some(message_id) {
             self.to = out.last_seq();
         }
+        self.reach_next(message_id, out);
     }
 
     /// Notes that the part with this id comes next.
-    pub fn reach_part(&mut self, part_id: &str, out: &Emitter<'_>) {
+    pub fn reach_part(&mut self, part_id: &str, out: &mut Emitter<'_>) {
         if self.to.is_some() && self.part_id.as_deref() == Some(part_id) {
             self.to = out.last_seq();
         }
+        self.reach_next(part_id, out);
     }
 
-    /// The event at the end of the session; none if the session has no revert, or if its message is gone.
-    pub fn event(&self) -> Option<Meta<'static>> {
-        self.to.map(|to| Meta::Rewind {
-            to,
-            files: self.has_files,
-        })
+    fn reach_next(&mut self, id: &str, out: &mut Emitter<'_>) {
+        if self.before.as_deref() == Some(id) {
+            self.end(out);
+        }
+    }
+
+    /// Emits the revert, once. Where its message is gone, only what it changed in files is known.
+    pub fn end(&mut self, out: &mut Emitter<'_>) {
+        if self.message_id.is_none() || std::mem::replace(&mut self.is_emitted, true) {
+            return;
+        }
+        out.of_record(0, RecordHeader::default(), |out| {
+            let diff = self.diff.as_deref().map(Text::Token);
+            let text = diff.filter(|diff| !diff.is_empty());
+            if text.is_some() || self.to.is_none() {
+                let name = Text::Plain("revert");
+                out.emit(Meta::System { name, text }, Pointer::At("/revert"));
+            }
+            if let Some(to) = self.to {
+                let files = self.has_files;
+                out.emit(Meta::Rewind { to, files }, Pointer::At("/revert"));
+            }
+        });
     }
 }
 

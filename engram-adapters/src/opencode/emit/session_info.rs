@@ -37,13 +37,10 @@ pub(super) fn session_info(
     if parent.is_some() && state.is_agents {
         state.prompt_author = Author::Agent;
     }
+    state.last_stated.set_end(info.agent(), &model);
     let facts = SessionFacts {
         title: non_empty_text(info.title()),
         cwd: state.last_stated.changed_cwd(info.directory()),
-        agent: state.last_stated.changed_agent(info.agent()),
-        model: state.last_stated.changed_model(model.id()),
-        provider: state.last_stated.changed_provider(model.provider_id()),
-        effort: state.last_stated.changed_effort(model.variant()),
         parent_session_id: parent,
         parent_call_id: state.side_info.parent_call_id.as_deref().map(Text::Plain),
         ..SessionFacts::default()
@@ -62,16 +59,7 @@ pub(super) fn session_info(
         );
     }
     state.undone = Undone::of(info.reverts());
-    state.revert.set(info.revert());
-    if let Some(revert) = info.revert() {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("revert"),
-                text: non_empty_text(revert.member("diff")),
-            },
-            Pointer::Root,
-        );
-    }
+    state.revert.set(info.revert(), info.revert_before());
     if time.archived().is_some() {
         out.emit(
             Meta::System {

@@ -22,7 +22,7 @@ pub(super) fn session_info(
     let time = Time::lenient_opt(info.time());
     let created = integer(time.created());
     state.replay.set_session_created(created);
-    state.revert.set(info.revert());
+    state.revert.set(info.revert(), None);
     let created = created.and_then(|created| state.clock.format(created));
     out.set_header(RecordHeader {
         t: created,
@@ -34,13 +34,10 @@ pub(super) fn session_info(
     if parent.is_some() {
         state.prompt_author = Author::Agent;
     }
+    state.last_stated.set_end(info.agent(), &model);
     let facts = SessionFacts {
         title: non_empty_text(info.title()),
         cwd: state.last_stated.changed_cwd(directory(info.location())),
-        agent: state.last_stated.changed_agent(info.agent()),
-        model: state.last_stated.changed_model(model.id()),
-        provider: state.last_stated.changed_provider(model.provider_id()),
-        effort: state.last_stated.changed_effort(model.variant()),
         parent_session_id: parent,
         parent_call_id: state.side_info.parent_call_id.as_deref().map(Text::Plain),
         fork_of: info

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use engram_core::emit::Pointer;
-use engram_core::event::{CodeEdit, EditOp, SpanLink};
+use engram_core::event::{CodeEdit, EditOp, Range, SpanLink};
 use engram_core::hash::Hash;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -27,6 +27,8 @@ pub(super) struct CallEdits<'e> {
     directory: Option<&'e str>,
     pointer: Pointer<'e>,
     moves_are_links: bool,
+    /// The result was made before a formatter ran, so it has what was asked for, not what the file became.
+    is_before_formatter: bool,
 }
 
 impl<'e> CallEdits<'e> {
@@ -36,11 +38,25 @@ impl<'e> CallEdits<'e> {
             directory: call.directory,
             pointer,
             moves_are_links: dialect.moves_are_links,
+            is_before_formatter: false,
+        }
+    }
+
+    /// The edits of a result that was made before a formatter ran: `apply_patch` (1.1.65 to 1.18.34).
+    pub fn before_formatter(self) -> Self {
+        CallEdits {
+            is_before_formatter: true,
+            ..self
         }
     }
 
     /// Emits an edit, with the absolute path of its file.
     pub fn emit(self, event: CodeEdit<'_>, out: &mut Emitter<'_>) {
+        let event = if self.is_before_formatter && event.op != EditOp::Delete {
+            as_requested(event)
+        } else {
+            event
+        };
         let absolute = absolute(event.file, self.directory);
         let file = absolute.as_deref().map_or(event.file, Text::Plain);
         out.emit(
@@ -327,6 +343,30 @@ fn file_versions<'a>(before: Field<'a>, after: Field<'a>) -> Option<(Cow<'a, str
         text(before).and_then(lines_of)?,
         text(after).and_then(lines_of)?,
     ))
+}
+
+/// The edit with the texts that were asked for, and without the lines that they have in the file. Of an edit without texts, the lines before it.
+fn as_requested(mut event: CodeEdit<'_>) -> CodeEdit<'_> {
+    let count = |range: Option<Range>| range.map_or(0, |range| range.last + 1 - range.first);
+    let (before, after) = (count(event.before_range), count(event.after_range));
+    event.after_range = None;
+    event.file_after_hash = None;
+    if event.before_hash.is_none() && event.after_hash.is_none() {
+        return event;
+    }
+    event.before_range = None;
+    if before == 0 {
+        (event.before_hash, event.before_text) = (None, None);
+        event.before_anchor_hashes = Default::default();
+    }
+    if after == 0 {
+        (event.after_hash, event.after_text) = (None, None);
+        event.after_anchor_hashes = Default::default();
+    }
+    event.before_lines = event.before_hash.is_some().then_some(before);
+    event.after_lines = event.after_hash.is_some().then_some(after);
+    event.snippet = true;
+    event
 }
 
 /// An edit whose lines in the file are not known.

@@ -62,7 +62,7 @@ pub(super) fn apply_patch(
         FileArgs::lenient_opt(call.input),
     );
     match call.metadata.files() {
-        Some(files) => edits.patched_files(files, &args, out),
+        Some(files) => edits.before_formatter().patched_files(files, &args, out),
         None => edits.patch_text(&args, out),
     }
 }

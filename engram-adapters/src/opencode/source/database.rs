@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use super::export_writer::ExportWriter;
 use super::generation::{Form, Generations};
 use super::needed_tables::TABLES;
-use super::parent_call::{CallsByChild, ParentCalls, call_in_part, calls_in_answer, side_info_of};
+use super::parent_call::{
+    CallsByChild, ParentCalls, call_in_event, call_in_part, calls_in_answer, side_info_of,
+};
 use super::session_columns::{columns, info, step_info};
 use super::undone::{Removed, Undone};
 use crate::open::database::DatabaseFile;
@@ -38,7 +40,7 @@ pub(super) struct Database {
     /// There is a table of events.
     has_events: bool,
     /// The calls in parts, and those in answers of 2.x.
-    parent_calls: [ParentCalls; 2],
+    parent_calls: [ParentCalls; 3],
 }
 
 impl Database {
@@ -270,9 +272,15 @@ impl Database {
             r"SELECT data FROM session_message WHERE session_id = ?1 AND (instr(data, 'sessionI') > 0 OR instr(data, '\u') > 0) ORDER BY seq",
             |calls, answer| calls.add(calls_in_answer(answer)),
         );
+        // The prompt with the call may have been taken back: then the table of events alone has it.
+        let events: (&str, Add) = (
+            r"SELECT data FROM event WHERE aggregate_id = ?1 AND type GLOB 'message.part.updated.*' AND (instr(data, 'sessionI') > 0 OR instr(data, '\u') > 0) ORDER BY seq",
+            |calls, event| calls.add(call_in_event(event)),
+        );
         let searches = [
             (self.generations.has_parts(), parts),
             (self.generations.has_steps(), steps),
+            (self.has_events, events),
         ];
         for (known, (_, (sql, add))) in self
             .parent_calls

@@ -91,7 +91,10 @@ impl CallsByChild {
                 .by_child
                 .entry(child)
                 .or_insert_with(|| Vec::with_capacity(1));
-            if calls.len() < MAX_CALLS {
+            let is_again = calls
+                .last()
+                .is_some_and(|last| last.call_id == call.call_id);
+            if calls.len() < MAX_CALLS && !is_again {
                 calls.push(call);
             }
         }
@@ -103,6 +106,16 @@ impl CallsByChild {
 pub(super) fn call_in_part(part: &str) -> Option<ChildCall> {
     let mut index = StructuralIndex::default();
     call_of_part(parse(part, &mut index).ok()?)
+}
+
+/// The call of the tool part in this event (JSON text), if it gave a session a prompt.
+#[cfg_attr(
+    not(feature = "sqlite"),
+    allow(dead_code, reason = "only a database has them")
+)]
+pub(super) fn call_in_event(event: &str) -> Option<ChildCall> {
+    let mut index = StructuralIndex::default();
+    call_of_part(parse(event, &mut index).ok()?.member("part")?)
 }
 
 /// The calls of this answer of 2.x (JSON text) that gave sessions their prompts.

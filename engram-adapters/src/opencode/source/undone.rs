@@ -1,16 +1,17 @@
 //! Turns that a person took back. The next prompt deletes their messages; the table `event` still has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::keys::hash64;
 use engram_core::limits::Limits;
 use engram_core::text::Text;
 use rusqlite::Connection;
 
 use super::export_writer::push_string;
 use crate::open::sqlite::refused;
-use crate::shared::value::{StructuralIndex, integer, parse, raw_str, text};
+use crate::shared::value::{StructuralIndex, Value, integer, parse, raw_str, text};
 use crate::shared::view::view;
 
 view! {
@@ -58,6 +59,8 @@ pub(super) struct Undone {
     pub messages: Vec<Removed>,
     /// Their parts of messages that are still there, by message and id.
     pub parts: BTreeMap<String, BTreeMap<String, String>>,
+    /// The first message or part that was new after the revert that still stands.
+    next: Option<String>,
 }
 
 impl Undone {
@@ -89,6 +92,9 @@ impl Undone {
             }
             Ok(())
         })?;
+        if current.is_some() {
+            undone.next = next_after_revert(connection, session_id)?;
+        }
         if !undone.reverts.is_empty() {
             undone.read_removed(connection, session_id, limits)?;
             let (messages, parts) = (&undone.messages, &undone.parts);
@@ -228,18 +234,55 @@ impl Undone {
 
     /// The session's own record with the points to which a person went back.
     pub fn noted_in(&self, info: String) -> String {
-        let Some(body) = info.strip_suffix('}').filter(|_| !self.reverts.is_empty()) else {
+        if self.reverts.is_empty() && self.next.is_none() {
+            return info;
+        }
+        let Some(body) = info.strip_suffix('}') else {
             return info;
         };
-        let mut noted = format!("{body},\"reverts\":[");
+        let mut noted = body.to_owned();
+        if let Some(next) = &self.next {
+            noted.push_str(",\"revertBefore\":");
+            push_string(&mut noted, next);
+        }
         for (n, revert) in self.reverts.iter().enumerate() {
-            noted.push_str(if n == 0 { "{" } else { ",{" });
+            noted.push_str(if n == 0 { ",\"reverts\":[{" } else { ",{" });
             push_ids(&mut noted, "messageIDs", &revert.messages);
             push_ids(&mut noted, "partIDs", &revert.parts);
             let _ = write!(noted, "\"files\":{}}}", revert.has_files);
         }
-        noted + "]}"
+        noted.push_str(if self.reverts.is_empty() { "}" } else { "]}" });
+        noted
     }
+}
+
+/// The first message or part that was new after the revert that stands at the end: a turn was still under way when a person went back.
+fn next_after_revert(
+    connection: &Connection,
+    session_id: &str,
+) -> Result<Option<String>, AdapterError> {
+    let (mut seen, mut set, mut next) = (HashSet::new(), None, None);
+    let condition = "type GLOB 'session.updated.*' OR type GLOB 'message.updated.*' OR type GLOB 'message.part.updated.*'";
+    each(connection, session_id, condition, |event| {
+        let Some(changed) = event.part().or(event.info()) else {
+            return Ok(());
+        };
+        if event.part().is_none() && changed.member("role").is_none() {
+            let revert = changed.member("revert").filter(|revert| revert.is_object());
+            let id = |revert: Value<'_>, name| raw_str(revert.member(name)).to_owned();
+            let now = revert.map(|revert| (id(revert, "messageID"), id(revert, "partID")));
+            if now != set {
+                (set, next) = (now, None);
+            }
+            return Ok(());
+        }
+        let id = raw_str(changed.member("id"));
+        if seen.insert(hash64(id)) && set.is_some() && next.is_none() {
+            next = Some(id.to_owned());
+        }
+        Ok(())
+    })?;
+    Ok(next)
 }
 
 /// Adds a list of ids, if there are any.

@@ -1,0 +1,195 @@
+//! The JSON Schema of the answers that commands print with `--json`, generated from one table ([`table`]).
+//!
+//! It allows members that a later version may add. `tests/cli/answer_schema.rs` validates real answers without that: there a member that the
+//! table lacks is a fault.
+
+pub mod table;
+
+use serde_json::{Map, Value, json};
+
+use self::table::ANSWERS;
+
+/// The `$id` of the schema. It is a name and no address.
+const SCHEMA_ID: &str = "urn:engram:answers:1";
+
+/// A line of an answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer {
+    /// The command that prints it.
+    pub command: &'static str,
+    /// The name of the line in the schema.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Its members; `None` if they are what was asked for.
+    pub members: Option<&'static [Member]>,
+}
+
+/// A member of an object.
+#[derive(Debug, Clone, Copy)]
+pub struct Member {
+    /// Its name.
+    pub name: &'static str,
+    /// When it is there.
+    pub when: When,
+    /// The type of its value.
+    pub is: Is,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// When a member is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Always.
+    Always,
+    /// If it is known, or has anything in it.
+    Known,
+}
+
+/// The type of a value.
+#[derive(Debug, Clone, Copy)]
+pub enum Is {
+    /// A text.
+    Text,
+    /// One of these texts.
+    Word(&'static [&'static str]),
+    /// RFC 3339, UTC.
+    Time,
+    /// A whole number of 0 or more.
+    Count,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Bool,
+    /// Always true.
+    True,
+    /// Two lines, from 1, both ends included. The second is one less than the first where no line is.
+    Lines,
+    /// An event of a tape, as `docs/tape-v1.schema.json` describes it, its texts perhaps cut.
+    Event,
+    /// An object with these members.
+    Object(&'static [Member]),
+    /// A list of such values.
+    List(&'static Is),
+    /// An object with such values, by names that the log gives.
+    Map(&'static Is),
+    /// Such a value, or null.
+    OrNull(&'static Is),
+}
+
+/// The JSON Schema (draft 2020-12) of one line of an answer, indented, with a final line end.
+pub fn json_schema() -> String {
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        "title": "A line of an answer that `engram` prints with --json",
+        "description": "Each command prints lines of its own kinds: `$defs` has them as `<command>.<line>`. Later releases may add members. A reader skips what it does not know.",
+        "anyOf": ANSWERS.iter().map(|answer| json!({"$ref": format!("#/$defs/{}", key(answer))})).collect::<Vec<_>>(),
+        "$defs": ANSWERS.iter().map(|answer| (key(answer), line(answer))).collect::<Map<_, _>>(),
+    });
+    format!("{schema:#}\n")
+}
+
+fn key(answer: &Answer) -> String {
+    format!("{}.{}", answer.command, answer.name)
+}
+
+fn line(answer: &Answer) -> Value {
+    let mut schema = match answer.members {
+        Some(members) => object(members),
+        None => json!({"type": "object"}),
+    };
+    schema["description"] = json!(answer.about);
+    schema
+}
+
+fn object(members: &[Member]) -> Value {
+    let property = |member: &Member| {
+        let mut schema = value(&member.is);
+        schema["description"] = json!(member.about);
+        (member.name.to_owned(), schema)
+    };
+    let properties: Map<String, Value> = members.iter().map(property).collect();
+    let required: Vec<&str> = members
+        .iter()
+        .filter(|member| member.when == When::Always)
+        .map(|member| member.name)
+        .collect();
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+fn value(is: &Is) -> Value {
+    match is {
+        Is::Text => json!({"type": "string"}),
+        Is::Word(words) => json!({"enum": words}),
+        Is::Time => {
+            json!({"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$"})
+        }
+        Is::Count => json!({"type": "integer", "minimum": 0}),
+        Is::Number => json!({"type": "number"}),
+        Is::Bool => json!({"type": "boolean"}),
+        Is::True => json!({"const": true}),
+        Is::Lines => {
+            json!({"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2})
+        }
+        Is::Event => json!({"type": "object", "required": ["seq", "k"]}),
+        Is::Object(members) => object(members),
+        Is::List(of) => json!({"type": "array", "items": value(of)}),
+        Is::Map(of) => json!({"type": "object", "additionalProperties": value(of)}),
+        Is::OrNull(of) => json!({"anyOf": [value(of), {"type": "null"}]}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::args::CommandLine;
+
+    /// Commands for developers of adapters. What they print stands in their documents.
+    const OF_DEVELOPERS: [&str; 7] = [
+        "adapters", "audit", "conform", "drift", "matrix", "profile", "record",
+    ];
+
+    /// Rewritten with `ENGRAM_BLESS=1`.
+    #[test]
+    fn the_document_is_generated() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/answers.schema.json");
+        if std::env::var_os("ENGRAM_BLESS").is_some() {
+            std::fs::write(&path, json_schema()).unwrap();
+        }
+        let document = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(
+            document,
+            json_schema(),
+            "docs/answers.schema.json is stale: ENGRAM_BLESS=1 cargo test rewrites it"
+        );
+    }
+
+    #[test]
+    fn every_command_that_answers_in_json_is_in_the_table() {
+        let mut missing = Vec::new();
+        let mut open: Vec<(String, clap::Command)> = CommandLine::command()
+            .get_subcommands()
+            .map(|command| (command.get_name().to_owned(), command.clone()))
+            .collect();
+        while let Some((name, command)) = open.pop() {
+            let has_json = command
+                .get_arguments()
+                .any(|argument| argument.get_long() == Some("json"));
+            let is_known = ANSWERS.iter().any(|answer| answer.command == name);
+            let family = name.split('-').next().unwrap_or_default();
+            if has_json && !is_known && !OF_DEVELOPERS.contains(&family) {
+                missing.push(name.clone());
+            }
+            for inner in command.get_subcommands() {
+                open.push((format!("{name}-{}", inner.get_name()), inner.clone()));
+            }
+        }
+        assert_eq!(missing, [""; 0]);
+    }
+}

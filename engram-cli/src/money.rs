@@ -1,0 +1,163 @@
+//! What sessions cost, as the answers show it: `1.20`, `~1.20` if it is computed, with `+` if a part of it is unknown.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::Args;
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::prices::{BadPrices, Prices};
+use engram_core::stats::{Basis, Cost};
+use serde_json::{Map, Value, json};
+
+use crate::keys::Keys;
+use crate::report::Reporter;
+
+/// Where prices come from.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PriceTable {
+    /// Prices of your own: a table with the columns of engram-core/src/prices.tsv, of which `model`, `input` and `output` must be there (US
+    /// dollars per million tokens, separated by tabs). Models that it lacks have the built-in price
+    #[arg(long = "prices", value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+impl PriceTable {
+    /// The prices.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no table of prices.
+    pub fn load(&self) -> Result<Cow<'static, Prices>, AdapterError> {
+        let Some(file) = &self.file else {
+            return Ok(Cow::Borrowed(Prices::builtin()));
+        };
+        let at_file = |error: AdapterError| error.path(file.to_string_lossy());
+        let text = std::fs::read_to_string(file).map_err(|error| at_file(error.into()))?;
+        let invalid =
+            |fault: BadPrices| at_file(AdapterError::new(ErrorCode::Io).found(&fault.to_string()));
+        let own = Prices::parse(&text).map_err(invalid)?;
+        Ok(Cow::Owned(own.or(Prices::builtin())))
+    }
+}
+
+/// The amount in a table; empty if nothing is known of it.
+pub fn cell(cost: &Cost) -> String {
+    let Some(usd) = cost.usd else {
+        return String::new();
+    };
+    let mark = if is_computed(cost) { "~" } else { "" };
+    let more = if cost.is_partial { "+" } else { "" };
+    match usd {
+        // An amount that would look like nothing.
+        usd if usd > 0.0 && usd < 0.005 => format!("{mark}{usd:.4}{more}"),
+        usd => format!("{mark}{usd:.2}{more}"),
+    }
+}
+
+fn is_computed(cost: &Cost) -> bool {
+    matches!(cost.basis, Some(Basis::Computed | Basis::Mixed))
+}
+
+/// Puts the cost into a JSON object: `cost_usd`, `cost_basis`, `cost_is_partial` and `models_without_price`, as far as they are known.
+pub fn put(object: &mut Map<String, Value>, cost: &Cost) {
+    object.remove("cost_usd");
+    let parts = [
+        ("cost_usd", cost.usd.map(|usd| json!(usd))),
+        ("cost_basis", cost.basis.map(|basis| json!(basis))),
+        ("cost_is_partial", cost.is_partial.then(|| json!(true))),
+        (
+            "models_without_price",
+            (!cost.unpriced.is_empty()).then(|| json!(cost.unpriced)),
+        ),
+    ];
+    for (name, value) in parts {
+        value.map(|value| object.insert(name.to_owned(), value));
+    }
+}
+
+/// Token counts as JSON without what responses state of their cost: the cost stands beside them, by the rule of [`Cost`].
+pub fn tokens(mut tokens: Value) -> Value {
+    let Some(counts) = tokens.as_object_mut() else {
+        return tokens;
+    };
+    counts.remove("cost_usd");
+    if let Some(partial) = counts.get_mut("partial").and_then(Value::as_object_mut) {
+        partial.remove("cost_usd");
+        if partial.is_empty() {
+            counts.remove("partial");
+        }
+    }
+    tokens
+}
+
+/// The amount and where it comes from, for a row of CSV.
+pub fn csv(cost: &Cost) -> [String; 2] {
+    let basis = cost
+        .basis
+        .and_then(|basis| serde_json::to_value(basis).ok());
+    [
+        cost.usd.map(|usd| usd.to_string()).unwrap_or_default(),
+        basis
+            .as_ref()
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+    ]
+}
+
+/// Says below a table what the signs of its costs mean, and which models have no price.
+pub fn legend<'c>(costs: impl Iterator<Item = &'c Cost>, keys: Keys, report: &Reporter) {
+    let (mut computed, mut unpriced) = (false, BTreeSet::new());
+    for cost in costs {
+        computed |= is_computed(cost);
+        unpriced.extend(cost.unpriced.iter().map(String::as_str));
+    }
+    if computed {
+        report.note("~ computed from tokens and list prices; the log does not state it");
+    }
+    if !unpriced.is_empty() {
+        let models: Vec<&str> = unpriced.into_iter().collect();
+        report.note(&format!(
+            "no price for {}: what they cost is unknown (`--prices FILE` gives prices)",
+            keys.clean(&models.join(", "))
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engram_core::stats::{Costs, TapeCost};
+
+    fn cost(tape: Value) -> Cost {
+        let mut costs = Costs::default();
+        let tape: TapeCost = serde_json::from_value(tape).unwrap();
+        costs.begin(Some(1), tape);
+        costs.cost(Prices::builtin())
+    }
+
+    #[test]
+    fn a_computed_cost_is_marked_and_an_unknown_one_is_no_zero() {
+        let stated = cost(json!({"total_usd": 1.2}));
+        let tokens = json!({"responses": 1, "input": 1_000_000, "output": 0});
+        let of = |model: &str| json!({"after": {model: {"unpriced": {"0": tokens}}}});
+        let (computed, unknown) = (cost(of("claude-opus-5-5")), cost(of("no-such-model")));
+        assert_eq!(
+            [cell(&stated), cell(&computed), cell(&unknown)],
+            ["1.20", "~4.00", ""]
+        );
+        assert_eq!(csv(&computed), ["4", "computed"]);
+        let mut object = Map::new();
+        put(&mut object, &unknown);
+        assert_eq!(
+            Value::Object(object),
+            json!({"cost_is_partial": true, "models_without_price": ["no-such-model"]})
+        );
+        let mut object = Map::new();
+        put(&mut object, &stated);
+        assert_eq!(
+            Value::Object(object),
+            json!({"cost_usd": 1.2, "cost_basis": "stated"})
+        );
+    }
+}

@@ -1,0 +1,490 @@
+//! The views of `engram query`: their names and columns are the contract for SQL, and the tables below them are not.
+//!
+//! One table has them. Each connection that asks gets them as temporary views; the reference in `docs/index.md` is generated from it.
+
+use std::fmt::Write as _;
+
+use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
+
+use crate::{names, window};
+
+/// A view.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    /// Its name.
+    pub name: &'static str,
+    /// What one row is.
+    pub about: &'static str,
+    /// Its columns.
+    pub columns: &'static [Column],
+    /// The tables below it.
+    from: &'static str,
+}
+
+/// A column of a view.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// Its name: that of the Parquet tables, where they have it.
+    pub name: &'static str,
+    /// The type of its values.
+    pub is: &'static str,
+    /// What it means.
+    pub about: &'static str,
+    /// How the tables give it.
+    sql: &'static str,
+}
+
+const fn text(name: &'static str, sql: &'static str, about: &'static str) -> Column {
+    let is = "text";
+    Column {
+        name,
+        is,
+        about,
+        sql,
+    }
+}
+
+const fn number(name: &'static str, sql: &'static str, about: &'static str) -> Column {
+    let is = "integer";
+    Column {
+        name,
+        is,
+        about,
+        sql,
+    }
+}
+
+const fn time(name: &'static str, sql: &'static str, about: &'static str) -> Column {
+    let is = "time";
+    Column {
+        name,
+        is,
+        about,
+        sql,
+    }
+}
+
+/// Whose row it is: the same columns in every view.
+const TAPE: Column = text(
+    "tape",
+    "tape_name(h.text, (SELECT min(path) FROM main.place WHERE place.tape = tape.id))",
+    "the name of the tape; `engram show` opens the part behind the `/`",
+);
+const HARNESS: Column = text("harness", "h.text", "the harness");
+const SESSION: Column = text("session_id", "s.text", "the session");
+const AGENT: Column = text(
+    "agent_id",
+    "a.text",
+    "the sub-agent, if the tape is that of one",
+);
+/// The tables of [`TAPE`] to [`AGENT`], without the tapes that others supersede.
+macro_rules! of_tape {
+    ($tables:literal, $condition:literal) => {
+        concat!(
+            "main.tape JOIN main.name h ON h.id = tape.harness LEFT JOIN main.name s ON s.id = tape.session ",
+            "LEFT JOIN main.name a ON a.id = tape.agent ",
+            $tables,
+            " WHERE tape.superseded_by IS NULL AND ",
+            $condition
+        )
+    };
+}
+
+const FILE: Column = text(
+    "file",
+    "CASE WHEN file.repo = 0 THEN file.path ELSE repo.root || '/' || file.path END",
+    "the file",
+);
+const REPO: Column = text(
+    "repo_url",
+    "nullif(repo.url, '')",
+    "the remote of its repository",
+);
+const SEQ: Column = number("seq", "span.seq", "the number of the event on the tape");
+const PARENT: Column = number("parent", "span.call", "the `seq` of the call");
+const T: Column = time("t", "span.t", "the time");
+
+/// Every view.
+pub const VIEWS: [View; 7] = [
+    View {
+        name: "sessions",
+        about: "one tape: a session, or a sub-agent with a log of its own",
+        columns: &[
+            TAPE,
+            HARNESS,
+            SESSION,
+            AGENT,
+            text(
+                "version",
+                "tape.version",
+                "the version of the harness, as last stated",
+            ),
+            time("start", "tape.t0", "the first time"),
+            time("end", "tape.t1", "the last time"),
+            text("title", "tape.title", "the title, as last stated"),
+            text(
+                "project",
+                "tape.cwd",
+                "the first working directory, as `engram list` names it",
+            ),
+            text("cwd", "tape.cwd", "the first working directory"),
+            text("model", "tape.model", "the first model that is given"),
+            text("repo_url", "tape.repo_url", "the remote of the repository"),
+            text(
+                "parent_session_id",
+                "ps.text",
+                "the session that started this one",
+            ),
+            text("parent_call_id", "pc.text", "the call that started this one"),
+            text("fork_of", "f.text", "the session that this one is a fork of"),
+            number("events", "tape.events", "the events"),
+            number(
+                "prompts",
+                "(SELECT count(*) FROM main.prompt WHERE prompt.tape = tape.id AND by_whom = 0 AND replay = 0)",
+                "the prompts of a person",
+            ),
+            number(
+                "calls",
+                "(SELECT count(*) FROM main.call WHERE call.tape = tape.id AND replay = 0)",
+                "the calls of tools",
+            ),
+            number(
+                "failed_calls",
+                "(SELECT count(*) FROM main.call WHERE call.tape = tape.id AND replay = 0 AND status > 0)",
+                "the calls that failed, were denied or cancelled",
+            ),
+            number(
+                "edits",
+                "(SELECT count(*) FROM main.span WHERE span.tape = tape.id AND what BETWEEN 1 AND 5)",
+                "the changes of files",
+            ),
+            text("adapter", "tape.adapter", "the adapter and its version"),
+            number(
+                "complete",
+                "tape.complete",
+                "0 if the log ends inside a record",
+            ),
+            number("bytes", "tape.bytes", "the size of the text of the tape"),
+            text(
+                "path",
+                "(SELECT min(path) FROM main.place WHERE place.tape = tape.id)",
+                "the file of the tape",
+            ),
+        ],
+        from: of_tape!(
+            "LEFT JOIN main.name ps ON ps.id = tape.parent_session LEFT JOIN main.name pc ON pc.id = tape.parent_call
+            LEFT JOIN main.name f ON f.id = tape.fork_of",
+            "1"
+        ),
+    },
+    View {
+        name: "prompts",
+        about: "one input to the agent, without what repeats another session's history",
+        columns: &[
+            TAPE,
+            HARNESS,
+            SESSION,
+            AGENT,
+            number("seq", "prompt.seq", "the number of the event on the tape"),
+            time("t", "prompt.t", "the time"),
+            text(
+                "by",
+                "CASE prompt.by_whom WHEN 0 THEN 'person' WHEN 1 THEN 'agent' ELSE 'harness' END",
+                "who wrote it: `person`, `agent`, `harness`",
+            ),
+            text(
+                "text",
+                "text_of_prompt((SELECT min(path) FROM main.place WHERE place.tape = tape.id), prompt.offset, prompt.seq)",
+                "the text, read from the tape; null if it has only attachments, or the tape is gone",
+            ),
+        ],
+        from: of_tape!("JOIN main.prompt ON prompt.tape = tape.id", "prompt.replay = 0"),
+    },
+    View {
+        name: "calls",
+        about: "one call of a tool, without what repeats another session's history",
+        columns: &[
+            TAPE,
+            HARNESS,
+            SESSION,
+            AGENT,
+            number("seq", "call.seq", "the number of the event on the tape"),
+            number("turn", "call.prompt", "the `seq` of the prompt of its turn"),
+            time("t", "call.t", "the time"),
+            text("tool", "tool.text", "the tool, as the harness names it"),
+            text("tool_kind", "kind.text", "what the tool does"),
+            text("call_id", "i.text", "the id of the call"),
+            text("model", "model.text", "the model that asked for it"),
+            text(
+                "status",
+                "CASE call.status WHEN 0 THEN 'ok' WHEN 1 THEN 'error' WHEN 2 THEN 'denied' WHEN 3 THEN 'cancelled' END",
+                "how it ended: `ok`, `error`, `denied`, `cancelled`",
+            ),
+            number("exit", "call.exit", "the exit code"),
+        ],
+        from: of_tape!(
+            "JOIN main.call ON call.tape = tape.id JOIN main.name tool ON tool.id = call.tool JOIN main.name kind ON kind.id = call.kind
+            LEFT JOIN main.name model ON model.id = call.model LEFT JOIN main.name i ON i.id = call.call_id",
+            "call.replay = 0"
+        ),
+    },
+    View {
+        name: "edits",
+        about: "one change of one place of a file",
+        columns: &[
+            TAPE,
+            HARNESS,
+            SESSION,
+            AGENT,
+            SEQ,
+            PARENT,
+            T,
+            text(
+                "op",
+                "CASE span.what WHEN 1 THEN 'create' WHEN 2 THEN 'update' WHEN 3 THEN 'overwrite' WHEN 4 THEN 'delete' ELSE 'move' END",
+                "`create`, `update`, `overwrite`, `delete`, `move`",
+            ),
+            FILE,
+            REPO,
+            number("before_first", "span.b0", "the first line before"),
+            number(
+                "before_last",
+                "span.b1",
+                "the last line before; one less than the first if no line was there",
+            ),
+            number("after_first", "span.a0", "the first line after"),
+            number(
+                "after_last",
+                "span.a1",
+                "the last line after; one less than the first if no line is left",
+            ),
+            number(
+                "lines_removed",
+                "span.b1 - span.b0 + 1",
+                "the number of lines before, from the range",
+            ),
+            number(
+                "lines_added",
+                "span.lines",
+                "the number of lines after, from the range or of the snippet",
+            ),
+            text(
+                "basis",
+                "CASE WHEN span.flags & 1 THEN 'snippet' END",
+                "`snippet` where the lines are not known",
+            ),
+            number(
+                "confirmed",
+                "(span.flags & 2) = 0",
+                "0 where the log shows that it was asked for, but not its outcome",
+            ),
+        ],
+        from: of_tape!(
+            "JOIN main.span ON span.tape = tape.id JOIN main.file ON file.id = span.file LEFT JOIN main.repo ON repo.id = file.repo",
+            "span.what BETWEEN 1 AND 5"
+        ),
+    },
+    View {
+        name: "reads",
+        about: "one read of a file",
+        columns: &[
+            TAPE,
+            HARNESS,
+            SESSION,
+            AGENT,
+            SEQ,
+            PARENT,
+            T,
+            FILE,
+            REPO,
+            number("first", "span.a0", "the first line that was read"),
+            number("last", "span.a1", "the last line that was read"),
+        ],
+        from: of_tape!(
+            "JOIN main.span ON span.tape = tape.id JOIN main.file ON file.id = span.file LEFT JOIN main.repo ON repo.id = file.repo",
+            "span.what = 0"
+        ),
+    },
+    View {
+        name: "tombstones",
+        about: "one removal: a file that was deleted, or lines that were replaced by nothing",
+        columns: &[
+            TAPE,
+            HARNESS,
+            SESSION,
+            AGENT,
+            SEQ,
+            PARENT,
+            T,
+            FILE,
+            REPO,
+            text(
+                "removed",
+                "CASE span.what WHEN 4 THEN 'file' ELSE 'lines' END",
+                "`file` or `lines`",
+            ),
+            number("first", "span.b0", "the first line that was removed"),
+            number("last", "span.b1", "the last line that was removed"),
+        ],
+        from: of_tape!(
+            "JOIN main.span ON span.tape = tape.id JOIN main.file ON file.id = span.file LEFT JOIN main.repo ON repo.id = file.repo",
+            "(span.what = 4 OR (span.what BETWEEN 2 AND 3 AND span.a1 < span.a0 AND span.b1 >= span.b0))"
+        ),
+    },
+    View {
+        name: "usage",
+        about: "the tokens of one model on one tape; the Parquet table has a row for each response",
+        columns: &[
+            TAPE,
+            HARNESS,
+            SESSION,
+            AGENT,
+            text("model", "model.text", "the model"),
+            time("start", "tape.t0", "the first time of the session"),
+            number("responses", "usage.n", "the responses that are added"),
+            number(
+                "input",
+                "usage.input",
+                "input tokens that neither came from a cache nor went to one",
+            ),
+            number(
+                "cache_read",
+                "usage.cached",
+                "input tokens that came from a cache",
+            ),
+            number(
+                "cache_write",
+                "usage.cache_write",
+                "input tokens that went to a cache",
+            ),
+            number(
+                "output",
+                "usage.output",
+                "output tokens with those of reasoning",
+            ),
+            Column {
+                name: "cost_usd",
+                is: "real",
+                about: "the cost in US dollars, as far as it is given",
+                sql: "usage.cost",
+            },
+        ],
+        from: of_tape!(
+            "JOIN main.usage ON usage.tape = tape.id LEFT JOIN main.name model ON model.id = usage.model",
+            "1"
+        ),
+    },
+];
+
+/// Another name of a view: its own, and that of the view.
+const ALIAS: (&str, &str) = ("tokens", "usage");
+
+/// True if a name is that of a view.
+pub fn is_view(name: &str) -> bool {
+    name == ALIAS.0 || VIEWS.iter().any(|view| view.name == name)
+}
+
+/// The functions that the views use. A question cannot call them: one reads files.
+pub const FUNCTIONS: [&str; 2] = ["tape_name", "text_of_prompt"];
+
+/// Gives a connection the views, and the functions that they use.
+///
+/// # Errors
+/// As SQLite gives them.
+pub fn make(db: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    let [tape_name, text_of_prompt] = FUNCTIONS;
+    db.create_scalar_function(tape_name, 2, flags, |values| {
+        let (harness, path): (String, Option<String>) = (values.get(0)?, values.get(1)?);
+        Ok(path.map(|path| format!("{harness}/{}", names::tape(&path))))
+    })?;
+    db.create_scalar_function(text_of_prompt, 3, flags, |values| {
+        let (path, offset, seq): (Option<String>, u64, i64) =
+            (values.get(0)?, values.get(1)?, values.get(2)?);
+        Ok(path.and_then(|path| window::text_of_prompt(path.as_ref(), offset, seq)))
+    })?;
+    db.execute_batch(&statements())
+}
+
+fn statements() -> String {
+    let mut sql = String::new();
+    for view in &VIEWS {
+        let column = |column: &Column| {
+            let value = match column.is {
+                "time" => format!(
+                    "strftime('%Y-%m-%dT%H:%M:%fZ', {} / 1000.0, 'unixepoch')",
+                    column.sql
+                ),
+                _ => column.sql.to_owned(),
+            };
+            format!("{value} AS \"{}\"", column.name)
+        };
+        let columns: Vec<String> = view.columns.iter().map(column).collect();
+        let _ = writeln!(
+            sql,
+            "CREATE TEMP VIEW IF NOT EXISTS {} AS SELECT {} FROM {};",
+            view.name,
+            columns.join(", "),
+            view.from
+        );
+    }
+    let (name, of) = ALIAS;
+    let _ = writeln!(
+        sql,
+        "CREATE TEMP VIEW IF NOT EXISTS {name} AS SELECT * FROM {of};"
+    );
+    sql
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// The reference of the views, as a part of `docs/index.md`.
+    fn reference() -> String {
+        let mut text = String::new();
+        for view in &VIEWS {
+            let _ = write!(
+                text,
+                "\n**`{}`**: {}.\n\n| column | type | meaning |\n|---|---|---|\n",
+                view.name, view.about
+            );
+            for column in view.columns {
+                let _ = writeln!(
+                    text,
+                    "| `{}` | {} | {} |",
+                    column.name, column.is, column.about
+                );
+            }
+        }
+        let (name, of) = ALIAS;
+        let _ = writeln!(text, "\n`{name}` is another name of `{of}`.\n");
+        text
+    }
+
+    /// Rewritten with `ENGRAM_BLESS=1`.
+    #[test]
+    fn the_reference_of_the_views_is_generated() {
+        const BEGIN: &str = "<!-- generated: views -->\n";
+        const END: &str = "<!-- end generated -->\n";
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/index.md");
+        let document = std::fs::read_to_string(&path).unwrap();
+        let (before, rest) = document.split_once(BEGIN).expect("a generated part");
+        let (shown, after) = rest.split_once(END).expect("an end of the generated part");
+        let generated = reference();
+        if std::env::var_os("ENGRAM_BLESS").is_some() {
+            std::fs::write(&path, format!("{before}{BEGIN}{generated}{END}{after}")).unwrap();
+        } else {
+            assert_eq!(
+                shown, generated,
+                "docs/index.md is stale: ENGRAM_BLESS=1 cargo test rewrites it"
+            );
+        }
+        for view in &VIEWS {
+            assert!(generated.contains(&format!("**`{}`**", view.name)));
+        }
+    }
+}
