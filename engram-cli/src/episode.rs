@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::profile::Patience;
 use crate::report::{Reporter, printable};
 use crate::verdict::{exit_of, line_of};
-use crate::{interrupt, profile, record};
+use crate::{interrupt, profile_file, record};
 
 /// The most bytes of a transcript or a prompt.
 const MAX_INPUT: u64 = 256 << 20;
@@ -174,7 +174,7 @@ pub fn run(args: &Episode, report: &Reporter) -> io::Result<Exit> {
             };
             match wrapped(args, &input) {
                 Ok(text) => Ok((text, Exit::Success)),
-                Err(error) => return Ok(profile::failure(&error, report)),
+                Err(error) => return Ok(profile_file::failure(&error, report)),
             }
         }
         Action::Agent(args) => {
@@ -206,7 +206,7 @@ fn input(report: &Reporter) -> io::Result<Option<String>> {
 
 /// Runs an episode, and prints the verdicts of its checks.
 fn episode(args: &Run, report: &Reporter) -> Result<(String, Exit), RecorderError> {
-    let bytes = match profile::bytes(&args.profile, args.expect.as_deref(), report) {
+    let bytes = match profile_file::bytes(&args.profile, args.expect.as_deref(), report) {
         Ok(bytes) => bytes,
         Err(exit) => return Ok((String::new(), exit)),
     };

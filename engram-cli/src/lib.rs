@@ -28,6 +28,7 @@ mod answers;
 mod args;
 mod audit;
 mod check;
+mod commits;
 mod conform;
 mod conversion;
 mod detect;
@@ -59,6 +60,8 @@ mod places;
 mod pool;
 #[cfg(all(unix, feature = "record"))]
 mod profile;
+#[cfg(all(unix, feature = "record"))]
+mod profile_file;
 mod progress;
 mod project;
 mod reading;
@@ -112,7 +115,9 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         Command::Drift(args) => drift::run(args, registry, &report),
         Command::Stats(args) => stats::run(args, registry, &report),
         Command::Show(args) => show::run(args, registry, &report),
-        Command::Export(args) => export::run(args, registry, &report),
+        Command::Export(args) => export::run(args, &report, |target| {
+            commits::run(target, registry, &report)
+        }),
         Command::Units(args) => units::run(args, registry, &report),
         Command::Check(args) => check::run(args, &report),
         Command::Conform(args) => conform::run(args, registry, &report),

@@ -64,7 +64,7 @@ pub fn put(object: &mut Map<String, Value>, cost: &Cost) {
     let parts = [
         ("cost_usd", cost.usd.map(|usd| json!(usd))),
         ("cost_basis", cost.basis.map(|basis| json!(basis))),
-        ("cost_is_partial", cost.is_partial.then(|| json!(true))),
+        ("cost_is_partial", cost.is_partial.then_some(json!(true))),
         (
             "models_without_price",
             (!cost.unpriced.is_empty()).then(|| json!(cost.unpriced)),

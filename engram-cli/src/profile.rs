@@ -1,19 +1,19 @@
 //! `engram profile`: the shipped profiles, and whether a file is one.
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use engram_profiles::Profile as AgentProfile;
 use engram_profiles::ProfileHash;
-use engram_profiles::limits::MAX_PROFILE_BYTES;
 use engram_profiles::registry::{self, Shipped};
-use engram_profiles::{Profile as AgentProfile, ProfileError};
 use engram_recorder::conform::{self, Outcome, PATIENCE};
 use engram_recorder::episode::suite::{self, Settings, Subject, Suite};
 use engram_recorder::error::{Fault, RecorderError};
 
 use crate::exit::Exit;
+use crate::profile_file::{bytes, chosen, failure, read};
 use crate::record;
 use crate::report::{Reporter, printable};
 use crate::verdict::{exit_of, line_of};
@@ -152,26 +152,6 @@ pub fn run(args: &Profile, report: &Reporter) -> io::Result<Exit> {
     }
 }
 
-/// Reports an error of a profile.
-pub fn failure(error: &ProfileError, report: &Reporter) -> Exit {
-    report.finding(error.fault.code(), &error.place_and_reason());
-    Exit::Usage
-}
-
-fn read(path: &Path, report: &Reporter) -> Result<Vec<u8>, Exit> {
-    // One byte more than a profile can have is enough to refuse it.
-    let read = std::fs::File::open(path).and_then(|file| {
-        let mut bytes = Vec::new();
-        file.take(MAX_PROFILE_BYTES as u64 + 1)
-            .read_to_end(&mut bytes)
-            .map(|_| bytes)
-    });
-    read.map_err(|error| {
-        report.finding("io", &format!("{}: {error}", path.display()));
-        Exit::Io
-    })
-}
-
 fn line(shipped: &Shipped) -> String {
     let Shipped { profile, hash, .. } = shipped;
     let mode = serde_json::to_value(profile.adapter_mode).ok();
@@ -183,14 +163,6 @@ fn line(shipped: &Shipped) -> String {
         "{:<22} {hash} {mode:<18} {}\n",
         profile.profile_id, profile.version_probe.expect
     )
-}
-
-/// The shipped profile with this hash, or with this id and the expected hash.
-fn chosen(which: &str, expect: Option<&str>) -> Result<&'static Shipped, ProfileError> {
-    match expect {
-        Some(expect) => registry::by_id(which, &expect.parse()?),
-        None => registry::by_hash(&which.parse()?),
-    }
 }
 
 /// The profile of the caller, with its bytes.
@@ -278,28 +250,4 @@ fn check(args: &Check, report: &Reporter) -> Result<(String, Exit), Exit> {
             Exit::Success
         },
     ))
-}
-
-/// The bytes of a profile: of the shipped one with this hash, or this id and the expected hash; or of a file.
-///
-/// # Errors
-/// The exit code of what was reported.
-pub fn bytes(which: &str, expect: Option<&str>, report: &Reporter) -> Result<Vec<u8>, Exit> {
-    let path = PathBuf::from(which);
-    if !path.is_file() {
-        return chosen(which, expect)
-            .map(|shipped| shipped.canonical.as_bytes().to_vec())
-            .map_err(|error| failure(&error, report));
-    }
-    let bytes = read(&path, report)?;
-    let expected: Option<ProfileHash> = expect
-        .map(str::parse)
-        .transpose()
-        .map_err(|error| failure(&error, report))?;
-    match expected {
-        Some(expected) => registry::checked(&bytes, &expected)
-            .map(|_| bytes)
-            .map_err(|error| failure(&error, report)),
-        None => Ok(bytes),
-    }
 }

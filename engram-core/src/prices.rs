@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use crate::stats::TokenCounts;
+use crate::stats::tokens::TokenCounts;
 
 /// Numbers of input tokens of one request, above which some models cost more. A tier is how many of these a request exceeds.
 pub const TIERS: [u64; 3] = [128_000, 200_000, 272_000];
@@ -316,8 +316,8 @@ mod tests {
         let prices = own.or(Prices::builtin());
         let cost = |model: &str| prices.cost(model, 0, &tokens(1_000_000, 0));
         assert_eq!(
-            [cost("gpt-5.5"), cost("own"), cost("claude-opus-5-5")],
-            [Some(1.0), Some(1.0), Some(4.0)]
+            [cost("gpt-5.5"), cost("own"), cost("gpt-5.4")],
+            [Some(1.0), Some(1.0), Some(2.5)]
         );
     }
 }

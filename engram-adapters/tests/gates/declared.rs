@@ -348,8 +348,9 @@ fn members(descriptor: &AdapterDescriptor, table: &MemberTable, declared: &Membe
 
 /// Values that a tape has in one JSON type, while the types declare others too: no log has them, and the adapters do not read them. They are
 /// unknown members, so that none is missing without a word.
-const NOT_READ: [&str; 13] = [
+const NOT_READ: [&str; 14] = [
     // The types allow any word; the rows name those that the adapter knows.
+    "claude-code: control_request/request/subtype",
     "claude-code: user/message/content/*/type",
     "claude-code: user/tool_use_result/content/*/type",
     "claude-code: user/tool_use_result/type",

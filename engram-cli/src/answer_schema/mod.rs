@@ -3,80 +3,17 @@
 //! It allows members that a later version may add. `tests/cli/answer_schema.rs` validates real answers without that: there a member that the
 //! table lacks is a fault.
 
+mod form;
+mod members;
 pub mod table;
 
 use serde_json::{Map, Value, json};
 
+use self::form::{Answer, Is, Member, When};
 use self::table::ANSWERS;
 
 /// The `$id` of the schema. It is a name and no address.
 const SCHEMA_ID: &str = "urn:engram:answers:1";
-
-/// A line of an answer.
-#[derive(Debug, Clone, Copy)]
-pub struct Answer {
-    /// The command that prints it.
-    pub command: &'static str,
-    /// The name of the line in the schema.
-    pub name: &'static str,
-    /// What it is.
-    pub about: &'static str,
-    /// Its members; `None` if they are what was asked for.
-    pub members: Option<&'static [Member]>,
-}
-
-/// A member of an object.
-#[derive(Debug, Clone, Copy)]
-pub struct Member {
-    /// Its name.
-    pub name: &'static str,
-    /// When it is there.
-    pub when: When,
-    /// The type of its value.
-    pub is: Is,
-    /// What it means.
-    pub about: &'static str,
-}
-
-/// When a member is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
-    /// Always.
-    Always,
-    /// If it is known, or has anything in it.
-    Known,
-}
-
-/// The type of a value.
-#[derive(Debug, Clone, Copy)]
-pub enum Is {
-    /// A text.
-    Text,
-    /// One of these texts.
-    Word(&'static [&'static str]),
-    /// RFC 3339, UTC.
-    Time,
-    /// A whole number of 0 or more.
-    Count,
-    /// A number.
-    Number,
-    /// `true` or `false`.
-    Bool,
-    /// Always true.
-    True,
-    /// Two lines, from 1, both ends included. The second is one less than the first where no line is.
-    Lines,
-    /// An event of a tape, as `docs/tape-v1.schema.json` describes it, its texts perhaps cut.
-    Event,
-    /// An object with these members.
-    Object(&'static [Member]),
-    /// A list of such values.
-    List(&'static Is),
-    /// An object with such values, by names that the log gives.
-    Map(&'static Is),
-    /// Such a value, or null.
-    OrNull(&'static Is),
-}
 
 /// The JSON Schema (draft 2020-12) of one line of an answer, indented, with a final line end.
 pub fn json_schema() -> String {

@@ -2,7 +2,6 @@
 
 mod args;
 mod atif;
-mod commits;
 mod documents;
 mod hf;
 mod inputs;
@@ -14,27 +13,37 @@ mod place;
 use std::io;
 use std::path::Path;
 
-use engram_adapters::Registry;
-
 use self::args::Target;
-pub use self::args::{Export, To};
+pub use self::args::{AgentTrace, Export, GitNotes, To};
 use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::report::Reporter;
 
-/// Runs the command.
+/// What is asked of commits, which the index answers.
+pub enum OfCommits<'a> {
+    /// Agent Trace.
+    AgentTrace(&'a AgentTrace),
+    /// Git notes.
+    GitNotes(&'a GitNotes),
+}
+
+/// Runs the command. `of_commits` answers what is asked of commits.
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn run(args: &Export, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
+pub fn run(
+    args: &Export,
+    report: &Reporter,
+    of_commits: impl FnOnce(OfCommits<'_>) -> io::Result<Exit>,
+) -> io::Result<Exit> {
     match &args.target {
         Target::Hf(args) => hf::run(args, report),
         Target::Atif(args) => atif::run(args, report),
         Target::Otlp(args) => otlp::run(args, report),
         #[cfg(feature = "parquet")]
         Target::Parquet(args) => parquet::run(args, report),
-        Target::AgentTrace(args) => commits::agent_trace(args, registry, report),
-        Target::GitNotes(args) => commits::git_notes(args, registry, report),
+        Target::AgentTrace(args) => of_commits(OfCommits::AgentTrace(args)),
+        Target::GitNotes(args) => of_commits(OfCommits::GitNotes(args)),
     }
 }
 

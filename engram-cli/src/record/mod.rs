@@ -12,7 +12,7 @@ use engram_recorder::{inside, judge};
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::profile;
+use crate::profile_file;
 use crate::report::{Reporter, printable, write_json};
 
 mod args;
@@ -78,7 +78,7 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
     };
     let named = match &args.profile {
         None => None,
-        Some(which) => match profile::bytes(which, args.expect.as_deref(), report) {
+        Some(which) => match profile_file::bytes(which, args.expect.as_deref(), report) {
             Ok(bytes) => Some(bytes),
             Err(exit) => return Ok(Ok(exit)),
         },

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::TokenCounts;
+use super::tokens::{MAX_COST, TokenCounts};
 use crate::prices::{Prices, tier_of};
 
 /// What one tape says about costs.
@@ -133,9 +133,7 @@ impl Cost {
     /// Adds another cost.
     pub fn add(&mut self, more: &Cost) {
         self.usd = match (self.usd, more.usd) {
-            (Some(one), Some(other)) => {
-                Some((one + other).clamp(-super::MAX_COST, super::MAX_COST))
-            }
+            (Some(one), Some(other)) => Some((one + other).clamp(-MAX_COST, MAX_COST)),
             (one, other) => one.or(other),
         };
         self.basis = match (self.basis, more.basis) {
@@ -387,7 +385,7 @@ mod tests {
             (Some(5.0), Some(Basis::Stated), false)
         );
         assert_eq!(
-            of(&[agent.clone()]),
+            of(std::slice::from_ref(&agent)),
             (Some(2.0), Some(Basis::Computed), false)
         );
         let mut costs = Costs::default();

@@ -78,7 +78,7 @@ fn all_questions_about_a_line_have_one_answer() {
                 assert_eq!((line.total, &said), (1, whole), "{place}:{}", at + 1);
                 assert_eq!(
                     attributed(&index, &query),
-                    [whole.clone()],
+                    std::slice::from_ref(whole),
                     "{place}:{}",
                     at + 1
                 );

@@ -122,7 +122,9 @@ impl World {
             let text = match common {
                 true => COMMON[self.made % COMMON.len()].to_owned(),
                 // Some lines are short.
-                false if self.made % 4 == 0 => format!("    v{} = {}", self.made, self.made * 7),
+                false if self.made.is_multiple_of(4) => {
+                    format!("    v{} = {}", self.made, self.made * 7)
+                }
                 false => format!("    value_{} = compute_{}(input)", self.made, self.made * 7),
             };
             Line {

@@ -6,17 +6,28 @@ use engram_adapters::Registry;
 use engram_export::authorship::git_notes::{Log, NOTES_REF};
 use engram_export::authorship::{Commit, agent_trace, git_notes};
 
-use super::args::{AgentTrace, GitNotes};
 use crate::exit::Exit;
+use crate::export::{AgentTrace, GitNotes, OfCommits};
 use crate::index::git::Repository;
 use crate::index::{Written, export};
 use crate::report::{Reporter, printable, printable_json};
+
+/// Runs the command.
+///
+/// # Errors
+/// When standard output cannot be written to.
+pub fn run(target: OfCommits<'_>, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
+    match target {
+        OfCommits::AgentTrace(args) => agent_trace(args, registry, report),
+        OfCommits::GitNotes(args) => git_notes(args, registry, report),
+    }
+}
 
 /// Prints a record of Agent Trace for each commit.
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn agent_trace(args: &AgentTrace, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
+fn agent_trace(args: &AgentTrace, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let mut write = |commit: &Commit, _: &Repository| {
         let Some(record) = agent_trace::record(commit, env!("CARGO_PKG_VERSION")) else {
             return Ok(Written::Nothing);
@@ -31,7 +42,7 @@ pub fn agent_trace(args: &AgentTrace, registry: &Registry, report: &Reporter) ->
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn git_notes(args: &GitNotes, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
+fn git_notes(args: &GitNotes, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let is_range = args.revisions.contains("..");
     let mut write = |commit: &Commit, repository: &Repository| {
         let Log { text, left_out } = git_notes::log(commit);
