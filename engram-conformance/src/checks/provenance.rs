@@ -209,11 +209,14 @@ fn secret_in(text: &str) -> Option<&'static str> {
     let is_secret = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let contains = |beginning: &str, least: usize| {
         text.match_indices(beginning).any(|(at, _)| {
-            text.as_bytes()[at + beginning.len()..]
-                .iter()
-                .take_while(|byte| is_secret(byte))
-                .count()
-                >= least
+            let (before, rest) = text.as_bytes().split_at(at);
+            // Words that are joined by hyphens end in these letters, too: `brisk-`.
+            !before.last().is_some_and(is_secret)
+                && rest[beginning.len()..]
+                    .iter()
+                    .take_while(|byte| is_secret(byte))
+                    .count()
+                    >= least
         })
     };
     SECRETS
@@ -233,5 +236,7 @@ mod tests {
             Some("sk-ant-")
         );
         assert_eq!(secret_in("a task-list and sk-ant-short"), None);
+        let plan = "plans/make-a-brisk-walk-along-the-river-and-back-home.md";
+        assert_eq!(secret_in(plan), None);
     }
 }
