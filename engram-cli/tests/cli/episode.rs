@@ -416,6 +416,8 @@ fn signal_ends_the_agent_too() {
             Ok(pid) if pid.ends_with('\n') => break pid.trim().to_owned(),
             _ => std::thread::sleep(Duration::from_millis(20)),
         }
+        let ended = child.try_wait().unwrap();
+        assert_eq!(ended, None, "the episode ended before its agent began");
     };
     assert!(
         Command::new("kill")
