@@ -1,4 +1,4 @@
-//! Whether keys and tokens of logs stand in answers.
+//! Whether an answer shows the keys and tokens that a log contains.
 
 use std::borrow::Cow;
 

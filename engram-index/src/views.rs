@@ -35,34 +35,30 @@ pub struct Column {
     sql: &'static str,
 }
 
-const fn text(name: &'static str, sql: &'static str, about: &'static str) -> Column {
-    let is = "text";
+const fn column(
+    name: &'static str,
+    is: &'static str,
+    sql: &'static str,
+    about: &'static str,
+) -> Column {
     Column {
         name,
         is,
         about,
         sql,
     }
+}
+
+const fn text(name: &'static str, sql: &'static str, about: &'static str) -> Column {
+    column(name, "text", sql, about)
 }
 
 const fn number(name: &'static str, sql: &'static str, about: &'static str) -> Column {
-    let is = "integer";
-    Column {
-        name,
-        is,
-        about,
-        sql,
-    }
+    column(name, "integer", sql, about)
 }
 
 const fn time(name: &'static str, sql: &'static str, about: &'static str) -> Column {
-    let is = "time";
-    Column {
-        name,
-        is,
-        about,
-        sql,
-    }
+    column(name, "time", sql, about)
 }
 
 /// Whose row it is: the same columns in every view.

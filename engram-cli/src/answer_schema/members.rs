@@ -160,101 +160,77 @@ pub(super) const MODELS_WITHOUT_PRICE: Member = member(
     "models whose cost is unknown",
 );
 
+const RESPONSES: Member = member(
+    "responses",
+    Always,
+    Is::Count,
+    "the responses that are added",
+);
+const TOKENS_INPUT: Member = member(
+    "input",
+    Known,
+    Is::Count,
+    "input tokens that neither came from a cache nor went to one",
+);
+const TOKENS_OUTPUT: Member = member(
+    "output",
+    Known,
+    Is::Count,
+    "output tokens with those of reasoning",
+);
+const TOKENS_CACHE_READ: Member = member(
+    "cache_read",
+    Known,
+    Is::Count,
+    "input tokens that came from a cache",
+);
+const TOKENS_CACHE_WRITE: Member = member(
+    "cache_write",
+    Known,
+    Is::Count,
+    "input tokens that went to a cache",
+);
+const TOKENS_CACHE_WRITE_1H: Member = member(
+    "cache_write_1h",
+    Known,
+    Is::Count,
+    "the part of `cache_write` with the longer life",
+);
+const TOKENS_REASONING: Member =
+    member("reasoning", Known, Is::Count, "output tokens of reasoning");
+const TOKENS_PARTIAL: Member = member(
+    "partial",
+    Known,
+    Is::Map(&Is::True),
+    "the sums that are at least so much, and may be more",
+);
+
+/// Tokens.
+pub(super) const TOKENS: Is = Is::Object(&[
+    RESPONSES,
+    TOKENS_INPUT,
+    TOKENS_OUTPUT,
+    TOKENS_CACHE_READ,
+    TOKENS_CACHE_WRITE,
+    TOKENS_CACHE_WRITE_1H,
+    TOKENS_REASONING,
+    TOKENS_PARTIAL,
+]);
+
 /// Tokens, and what they cost.
 pub(super) const PRICED: Is = Is::Object(&[
-    member(
-        "responses",
-        Always,
-        Is::Count,
-        "the responses that are added",
-    ),
-    member(
-        "input",
-        Known,
-        Is::Count,
-        "input tokens that neither came from a cache nor went to one",
-    ),
-    member(
-        "output",
-        Known,
-        Is::Count,
-        "output tokens with those of reasoning",
-    ),
-    member(
-        "cache_read",
-        Known,
-        Is::Count,
-        "input tokens that came from a cache",
-    ),
-    member(
-        "cache_write",
-        Known,
-        Is::Count,
-        "input tokens that went to a cache",
-    ),
-    member(
-        "cache_write_1h",
-        Known,
-        Is::Count,
-        "the part of `cache_write` with the longer life",
-    ),
-    member("reasoning", Known, Is::Count, "output tokens of reasoning"),
-    member(
-        "partial",
-        Known,
-        Is::Map(&Is::True),
-        "the sums that are at least so much, and may be more",
-    ),
+    RESPONSES,
+    TOKENS_INPUT,
+    TOKENS_OUTPUT,
+    TOKENS_CACHE_READ,
+    TOKENS_CACHE_WRITE,
+    TOKENS_CACHE_WRITE_1H,
+    TOKENS_REASONING,
+    TOKENS_PARTIAL,
     COST_USD,
     COST_BASIS,
     COST_IS_PARTIAL,
     MODELS_WITHOUT_PRICE,
-]);
-
-pub(super) const TOKENS: Is = Is::Object(&[
-    member(
-        "responses",
-        Always,
-        Is::Count,
-        "the responses that are added",
-    ),
-    member(
-        "input",
-        Known,
-        Is::Count,
-        "input tokens that neither came from a cache nor went to one",
-    ),
-    member(
-        "output",
-        Known,
-        Is::Count,
-        "output tokens with those of reasoning",
-    ),
-    member(
-        "cache_read",
-        Known,
-        Is::Count,
-        "input tokens that came from a cache",
-    ),
-    member(
-        "cache_write",
-        Known,
-        Is::Count,
-        "input tokens that went to a cache",
-    ),
-    member(
-        "cache_write_1h",
-        Known,
-        Is::Count,
-        "the part of `cache_write` with the longer life",
-    ),
-    member("reasoning", Known, Is::Count, "output tokens of reasoning"),
-    member(
-        "partial",
-        Known,
-        Is::Map(&Is::True),
-        "the sums that are at least so much, and may be more",
-    ),
 ]);
 
 pub(super) const SESSIONS: Member = member("sessions", Always, Is::Count, "the sessions");

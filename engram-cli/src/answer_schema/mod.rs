@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::args::CommandLine;
 
-    /// Commands for developers of adapters. What they print stands in their documents.
+    /// Commands for developers of adapters. The schema leaves them out.
     const OF_DEVELOPERS: [&str; 7] = [
         "adapters", "audit", "conform", "drift", "matrix", "profile", "record",
     ];

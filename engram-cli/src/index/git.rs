@@ -273,7 +273,8 @@ fn added_lines(diff: &str) -> AddedLines {
     files
 }
 
-/// A name as `git` prints it: one with quotation marks, backslashes or control characters stands in quotation marks, as in C.
+/// The name of a file, from how `git` prints it. `git` puts a name with quotation marks, backslashes or control characters in quotation marks and
+/// escapes it as C does.
 fn unquoted(name: &str) -> Cow<'_, str> {
     let inner = name
         .strip_prefix('"')
