@@ -30,7 +30,6 @@ pub struct Reporter {
     quiet: bool,
     verbose: bool,
     redacts: bool,
-    #[cfg(test)]
     muted: bool,
     bar: ProgressBar,
 }
@@ -57,14 +56,12 @@ impl Reporter {
             quiet,
             verbose: verbose && !quiet,
             redacts: false,
-            #[cfg(test)]
             muted: false,
             bar: ProgressBar::hidden(),
         }
     }
 
     /// A reporter that prints nothing.
-    #[cfg(test)]
     pub fn muted(&self) -> Reporter {
         Reporter {
             muted: true,
@@ -221,7 +218,6 @@ impl Reporter {
 
     /// Standard error may be closed; then there is nothing to do.
     fn line(&self, text: &str) {
-        #[cfg(test)]
         if self.muted {
             return;
         }

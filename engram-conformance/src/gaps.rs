@@ -128,10 +128,11 @@ pub const ROWS: &[GapRow] = &[
         case.events(Kind::CodeEdit).any(|(session, edit)| {
             edit.text("op") == Some("create")
                 && is_patch(session, edit)
-                && real_of(case, edit).is_some_and(|real| real.before.is_some())
+                && real_of(case, session, edit).is_some_and(|real| real.before.is_some())
         })
     }),
     GapRow::new("edit.hook", Kind::CodeEdit, has_file_changed_by_hook),
+    GapRow::new("edit.after_error", Kind::CodeEdit, has_edit_of_failed_call),
     GapRow::new("call.rewritten", Kind::ToolCall, has_rewritten_call),
     GapRow::new("read.no_total", Kind::CodeRead, |case| {
         case.events(Kind::CodeRead)
@@ -227,17 +228,23 @@ pub fn edits_by(
             .call_of(edit)
             .and_then(|call| call.text("kind"))
             .is_some_and(|kind| kinds.contains(&kind));
-        of_kind && real_of(case, edit).is_some_and(|real| exhibits(edit, real))
+        of_kind && real_of(case, session, edit).is_some_and(|real| exhibits(edit, real))
     })
 }
 
-/// The real edit behind a `code.edit`, found by its call and file.
-fn real_of<'s>(case: &'s Case<'_>, edit: &Event) -> Option<&'s RealEdit> {
-    let (id, file) = (edit.text("call_id")?, edit.text("file")?);
-    case.truth
-        .edits
-        .iter()
-        .find(|real| real.call_ids.iter().any(|call| call == id) && file.ends_with(&real.file))
+/// The real edit behind a `code.edit`, found by its file and its call, or the call of the model that made that one.
+fn real_of<'s>(
+    case: &'s Case<'_>,
+    session: &ConvertedSession,
+    edit: &Event,
+) -> Option<&'s RealEdit> {
+    let file = edit.text("file")?;
+    let mut calls = session.call_chain(edit);
+    calls.extend(edit.text("call_id"));
+    case.truth.edits.iter().find(|real| {
+        let mut ids = real.call_ids.iter();
+        ids.any(|id| calls.contains(&id.as_str())) && file.ends_with(&real.file)
+    })
 }
 
 /// True if the arguments of the edit's call are a patch.
@@ -357,6 +364,25 @@ fn has_file_changed_by_hook(case: &Case<'_>) -> bool {
             .map(|text| Hash::of_text(text).to_string());
         let is_hashed = edit.has("file_before_hash") || edit.has("file_after_hash");
         left.is_some() && is_hashed && edit.text("file_after_hash") != left.as_deref()
+    })
+}
+
+/// Only edit tools can have changed the file, and the call failed and has no edit.
+fn has_edit_of_failed_call(case: &Case<'_>) -> bool {
+    case.truth.edits.iter().any(|real| {
+        let of_edit = |event: &Event| {
+            event
+                .text("call_id")
+                .is_some_and(|id| real.call_ids.iter().any(|call| call == id))
+        };
+        let is_editor = |id: &String| {
+            let kind = case.tool_call(id).and_then(|call| call.text("kind"));
+            kind.is_none_or(|kind| EDITORS.contains(&kind))
+        };
+        let has_failed = |result: &Event| of_edit(result) && result.text("status") == Some("error");
+        real.call_ids.iter().all(is_editor)
+            && has_event(case, Kind::ToolResult, has_failed)
+            && !has_event(case, Kind::CodeEdit, of_edit)
     })
 }
 

@@ -70,7 +70,7 @@ impl Summary {
         let (support, lowest) = (out.support(), out.lowest_support());
         Summary {
             adapter_id: descriptor.adapter_id,
-            harness: descriptor.harness_family,
+            harness: out.family,
             version: support.version.clone(),
             schema: support.revision,
             support: lowest.support,

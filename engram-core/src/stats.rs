@@ -126,9 +126,18 @@ enum Fact {
     Result(Seq, Status),
     /// An edit of a file.
     Edit(EditOp, String),
-    /// The model of the session, and what it cost so far.
-    Session(Option<String>, Option<f64>),
+    Session(SaidOfSession),
     Usage(Response),
+}
+
+/// What an event says of its session.
+#[derive(Debug)]
+struct SaidOfSession {
+    model: Option<String>,
+    /// What the session cost so far.
+    total: Option<f64>,
+    /// It was copied from another session.
+    is_copy: bool,
 }
 
 /// What one response says.
@@ -259,10 +268,14 @@ impl Stats {
                 self.files.insert(comparable(&file).into_owned());
                 *self.counts.edits.entry(op.as_str()).or_default() += 1;
             }
-            Fact::Session(model, total) => {
-                self.tape.model = model.or(self.tape.model.take());
-                if let Some(total) = total {
-                    self.costs.last(self.tape.session).total(total);
+            Fact::Session(said) => {
+                self.tape.model = said.model.or(self.tape.model.take());
+                let costs = self.costs.last(self.tape.session);
+                if said.is_copy {
+                    costs.copied();
+                }
+                if let Some(total) = said.total {
+                    costs.total(total);
                 }
             }
             Fact::Usage(response) => self.count_response(response),
@@ -320,8 +333,15 @@ fn fact(record: &EventRef<'_>) -> Option<Fact> {
         Event::Meta(Meta::Session(facts)) => {
             let total = facts.cost_total_usd.and_then(|cost| amount(cost.as_str()));
             let total = total.map(|total| total.clamp(0.0, MAX_COST));
-            let says_anything = facts.model.is_some() || total.is_some();
-            says_anything.then(|| Fact::Session(facts.model.map(owned), total))
+            let is_copy = facts.fork_of.is_some();
+            let says_anything = facts.model.is_some() || total.is_some() || is_copy;
+            says_anything.then(|| {
+                Fact::Session(SaidOfSession {
+                    model: facts.model.map(owned),
+                    total,
+                    is_copy,
+                })
+            })
         }
         Event::Meta(Meta::Usage(usage)) => Some(Fact::Usage(Response::of(usage))),
         Event::MsgIn(message) => {

@@ -78,6 +78,8 @@ pub(super) enum Kind {
     /// A turn ends, or a client gets an answer: the answer, which mostly has a record before, is `fact`, or 0.
     AnswerAgain,
     TurnAborted,
+    /// The harness ends, at the end of a copy, a turn that goes on in the thread that was copied.
+    TurnClosed,
     Compaction,
     /// The mark of a compaction.
     CompactionMark,

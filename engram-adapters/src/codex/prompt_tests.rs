@@ -314,8 +314,18 @@ fn words_between_agents_are_by_an_agent() {
             json!({"author": "/root/ada", "recipient": "/root", "content": content, "trigger_turn": false}),
         )
     };
-    let events = events(&[words("done here"), words("")]);
-    assert_eq!(by_and_text(&events), [("agent", "done here")]);
+    // What the harness writes in the place of an answer names the agent, too.
+    let failed = "Agent errored: no more\n\nThis agent's turn failed. If you still need this agent, use the available collaboration tools to give it another task.";
+    let quoted = "Agent errored: so it said.";
+    let events = events(&[words("done here"), words(failed), words(quoted), words("")]);
+    assert_eq!(
+        by_and_text(&events),
+        [
+            ("agent", "done here"),
+            ("harness", failed),
+            ("agent", quoted)
+        ]
+    );
     assert_eq!(system_events(&events), [("agent_message", "/root/ada")]);
 }
 

@@ -49,6 +49,8 @@ const CHANGES: Coverage = Coverage {
         "edit.shell",
         "edit.patch_text",
         "edit.add_over_file",
+        "edit.after_error",
+        "edit.hook",
         "edit.bare_cr",
     ]),
     ..SNIPPETS

@@ -259,3 +259,23 @@ fn replay_without_thread_time_ends_at_a_pause() {
         .collect();
     assert_eq!(replayed, [true, true, false, false]);
 }
+
+#[test]
+fn the_end_of_a_turn_that_was_copied_is_no_interrupt() {
+    let aborted = |times: Value| {
+        let mut abort = json!({"type": "turn_aborted", "turn_id": "t", "reason": "interrupted"});
+        for (name, time) in times.as_object().into_iter().flatten() {
+            abort[name] = time.clone();
+        }
+        event(abort)
+    };
+    let lines = [
+        aborted(json!({"started_at": 5})),
+        aborted(json!({"started_at": 5, "completed_at": 6, "duration_ms": 1})),
+        aborted(json!({})),
+    ];
+    let events = events(&lines);
+    assert_eq!(system_events(&events), [("turn_aborted", "interrupted")]);
+    let interrupts = events.iter().filter(|event| event["label"] == "interrupt");
+    assert_eq!(interrupts.count(), 2);
+}

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use crate::shared::tool_table::ToolTable;
@@ -32,8 +33,7 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("followup_task", ToolKind::Delegate),
         ("resume_agent", ToolKind::Delegate),
         ("wait", ToolKind::Delegate),
-        // For a script of code mode.
-        ("wait", ToolKind::Execute),
+        WAIT_FOR_SCRIPT,
         ("wait_agent", ToolKind::Delegate),
         ("list_agents", ToolKind::Delegate),
         ("interrupt_agent", ToolKind::Delegate),
@@ -49,6 +49,21 @@ pub(super) static TOOLS: ToolTable = ToolTable {
     prefixes: &[("mcp__", ToolKind::Mcp)],
     ..ToolTable::EMPTY
 };
+
+/// A `wait` with the id of a cell: it waits for a script of code mode, not for an agent.
+pub(super) const WAIT_FOR_SCRIPT: (&str, ToolKind) = ("wait", ToolKind::Execute);
+
+/// The kind of the tools of MCP servers.
+pub(super) const MCP: ToolKind = ToolKind::Mcp;
+
+/// The kind of a call whose record states the MCP server by itself.
+pub(super) fn kind_on(server: Option<Text<'_>>, tool: &str) -> ToolKind {
+    if server.is_some() {
+        MCP
+    } else {
+        kind(tool, "")
+    }
+}
 
 /// The name of a tool, borrowed from the table if it is listed.
 pub(super) fn name(tool: &str) -> Cow<'static, str> {

@@ -121,6 +121,16 @@ pub(super) fn is_by_harness(text: &str) -> bool {
     begins_wrapped(text, BY_HARNESS)
 }
 
+/// How the harness tells an agent that the turn of another one failed. The record names that agent as its author, as for words of a model.
+pub(super) const AGENT_ERRORED: &str = "Agent errored: ";
+/// What stands behind the error (openai/codex, codex-rs/core/src/session_prefix.rs; 0.171: recorded).
+const FAILED_TURN: &str = "\n\nThis agent's turn failed. If you still need this agent, use the available collaboration tools to give it another task.";
+
+/// True for what the harness writes in place of the answer of an agent whose turn failed.
+pub(super) fn is_failed_turn(words: &str) -> bool {
+    words.starts_with(AGENT_ERRORED) && words.ends_with(FAILED_TURN)
+}
+
 /// True if a JSON token without its quotes may be a command that a person ran.
 pub(super) fn may_be_command(token: &str) -> bool {
     token.starts_with("<user_shell_command>")

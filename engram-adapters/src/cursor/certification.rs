@@ -4,6 +4,7 @@ use engram_conformance::Case;
 use engram_conformance::gaps::{GapRow, has_event, is_snippet, lacks_file_before_hash};
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
+use serde_json::Value;
 
 use super::revisions;
 use crate::certification::Certification;
@@ -53,6 +54,19 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("session.not_recorded", Kind::Meta, |case| {
         !has_event(case, Kind::Meta, |meta| {
             meta.is_meta("session") && meta.has("model")
+        })
+    }),
+    GapRow::new("session.root_parent", Kind::Meta, |case| {
+        case.events(Kind::Meta).any(|(session, meta)| {
+            let mut prompts = session.events.iter().filter(|event| event.is(Kind::MsgIn));
+            let first = prompts.next().and_then(|prompt| prompt.text("text"));
+            let parent = meta.text("parent_session_id");
+            let mut calls = case.truth.calls.iter();
+            parent.is_some()
+                && calls.any(|call| {
+                    let prompt = call.args.get("prompt").and_then(Value::as_str);
+                    prompt == first && !call.is_main() && call.thread.as_deref() != parent
+                })
         })
     }),
     GapRow::new("usage.not_recorded", Kind::Meta, |case| {

@@ -9,7 +9,7 @@ use super::table::MEMBERS;
 /// The self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "cursor",
-    adapter_version: "0.7.0",
+    adapter_version: "0.7.1",
     harness_family: "cursor",
     matrix: revisions::MATRIX,
     schema_detection_strategy: "Structure of the first lines: `role` and `message.content` without a `type` (transcripts), \
@@ -38,6 +38,11 @@ const GAPS: &[Gap] = &[
         code: "session.not_recorded",
         reason: "No model is recorded, and no directory. Transcripts record no time either, except the minute of newer prompts.",
         fixture: "sdk-1.0.32/transcript",
+    },
+    Gap {
+        code: "session.root_parent",
+        reason: "The directory of a sub-agent's transcript names the session at the root. The parent is the session whose call has the first prompt; where no transcript has such a call, as after a cancelled one, or several have it, the session at the root stands in its place.",
+        fixture: "sdk-1.0.32/nested",
     },
     Gap {
         code: "usage.not_recorded",
@@ -86,7 +91,8 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "result.as_told",
-        reason: "Results that are not in the turn graph are the text that the model received, without exit code or outcome. Hooks have an empty \
+        reason: "Of the turn graph, only the ends of commands, edits and deletions are read: other results are the text that the model \
+                 received, without exit code, outcome or lines that were read. Hooks have an empty \
                  object for a call of an MCP server that is not there.",
         fixture: "sdk-1.0.32/store",
     },
@@ -137,7 +143,7 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "edit.diff_only",
-        reason: "An edit has its diff, not the file: the hash of the whole file is not known, nor the text of a deleted one, nor whether a byte order mark is before the first line of an old one.",
+        reason: "An edit has its diff, not the file: the hash of the whole file is not known, nor the text of a deleted one, nor whether a byte order mark is before the first line of an old one. A new file has the diff of an empty one: its `op` is `update`.",
         fixture: "sdk-1.0.32/interrupt",
     },
     Gap {

@@ -139,7 +139,11 @@ const TRANSCRIPT_JSON_COVERAGE: Coverage = Coverage {
 };
 
 const TRANSCRIPT_COVERAGE: Coverage = Coverage {
-    meta: Grade::Partial(&["session.not_recorded", "usage.not_recorded"]),
+    meta: Grade::Partial(&[
+        "session.not_recorded",
+        "session.root_parent",
+        "usage.not_recorded",
+    ]),
     msg_in: Grade::Partial(&["message.placeholder"]),
     msg_out: Grade::Partial(&["message.placeholder", "reasoning.unmarked"]),
     tool_call: Grade::Partial(&["call.no_id"]),

@@ -52,7 +52,7 @@ const GAP_ROWS: &[GapRow] = &[
                 && is_write(case, edit)
         })
     })
-    .without_lines(|_| true),
+    .without_lines(|edit| is_snippet(edit) && !edit.has("file_after_hash")),
     GapRow::new("edit.no_file_hash", Kind::CodeEdit, |case| {
         edits_by(case, EDITORS, |edit, real| {
             edit.range("after_range").is_some()
@@ -71,7 +71,6 @@ const GAP_ROWS: &[GapRow] = &[
         })
     })
     .without_hash(has_no_hashes),
-    GapRow::new("edit.after_error", Kind::CodeEdit, has_edit_of_failed_call),
     GapRow::new("edit.patch_text", Kind::CodeEdit, |case| {
         edits_by(case, EDITORS, |edit, _| names_file_alone(edit))
     })
@@ -241,23 +240,4 @@ fn lacks_prompt(case: &Case<'_>) -> bool {
 fn is_write(case: &Case<'_>, edit: &Event) -> bool {
     let call = edit.text("call_id").and_then(|id| case.tool_call(id));
     call.is_some_and(|call| call.text("kind") == Some("write"))
-}
-
-/// Only edit tools can have changed the file, and the call failed and has no edit.
-fn has_edit_of_failed_call(case: &Case<'_>) -> bool {
-    case.truth.edits.iter().any(|real| {
-        let of_edit = |event: &Event| {
-            event
-                .text("call_id")
-                .is_some_and(|id| real.call_ids.iter().any(|call| call == id))
-        };
-        let is_editor = |id: &String| {
-            let kind = case.tool_call(id).and_then(|call| call.text("kind"));
-            kind.is_none_or(|kind| EDITORS.contains(&kind))
-        };
-        let has_failed = |result: &Event| of_edit(result) && result.text("status") == Some("error");
-        real.call_ids.iter().all(is_editor)
-            && has_event(case, Kind::ToolResult, has_failed)
-            && !has_event(case, Kind::CodeEdit, of_edit)
-    })
 }

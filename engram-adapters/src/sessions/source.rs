@@ -230,7 +230,7 @@ impl SessionSource {
             schema: summary.schema,
             session_id: summary.session_id.clone(),
             agent_id: summary.agent_id.clone(),
-            start: None,
+            ..Identity::default()
         };
         SessionSource {
             path: origin.path.to_owned(),

@@ -11,7 +11,7 @@ use crate::shared::tool_table::ToolTable;
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "tool-intent",
-    adapter_version: "0.1.0",
+    adapter_version: "0.2.0",
     harness_family: "tool-intent",
     matrix: MATRIX,
     schema_detection_strategy: "The header names the version of the log. The agent that ran, and its version, are in `meta episode`.",

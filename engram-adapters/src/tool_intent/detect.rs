@@ -2,6 +2,7 @@
 
 use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
+use engram_profiles::profile::HarnessName;
 use memchr::memmem;
 
 use super::format::mark;
@@ -37,12 +38,20 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
 /// Session, start, and the schema if the version is known.
 pub(super) fn identify(head: &Head<'_>) -> Identity {
     let identity = |header: Header<'_>| Identity {
+        family: family(raw_str(header.harness())),
         session_id: text(header.session_id()).map(|id| id.decode_lossy().into_owned()),
         start: tape_time(header.t()).map(|time| time.into_owned()),
         schema: Some(revisions::V1).filter(|_| !is_other_version(raw_str(header.schema()))),
         ..Identity::default()
     };
     with_header(head, identity).unwrap_or_default()
+}
+
+/// The family of an agent that profiles know. The driver's own loop has none.
+fn family(agent: &str) -> Option<&'static str> {
+    serde_json::from_value::<HarnessName>(agent.into())
+        .ok()?
+        .adapter_id()
 }
 
 /// True for the name of another version. A name of something else is a fault of the header, not a version.

@@ -1,5 +1,7 @@
 //! Step 3: the events of each record.
 
+use std::collections::HashMap;
+
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{
     Author, Decision, EpisodeFacts, Meta, MsgIn, MsgOut, Permission, Role, SessionFacts, SideFile,
@@ -26,9 +28,16 @@ const BROKEN: &str = "tool_intent";
 #[derive(Default)]
 pub(super) struct Events {
     transcript: Option<Transcript>,
+    /// See [`Notes::reasons`](super::notes::Notes).
+    reasons: HashMap<String, String>,
 }
 
 impl Events {
+    /// Takes the reasons of denials that the check has found.
+    pub fn decide(&mut self, reasons: HashMap<String, String>) {
+        self.reasons = reasons;
+    }
+
     /// The events of a record that the check has accepted.
     pub fn record(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
         let time = tape_time(record.value.member("t"));
@@ -110,11 +119,12 @@ impl Events {
                     .transcript
                     .as_ref()
                     .and_then(|transcript| transcript.open_tool(raw_str(event.id())));
+                let reason = self.reasons.get(raw_str(event.id()));
                 let permission = Permission {
                     decision,
                     tool: tool.map(Text::Plain),
                     call_id: non_empty_text(event.id()),
-                    text: None,
+                    text: reason.map(|reason| Text::Plain(reason)),
                 };
                 out.emit(Meta::Permission(permission), Pointer::Root);
             }

@@ -78,8 +78,9 @@ impl Conversion for Episode {
         self.notes.add(record, check)
     }
 
-    /// There is nothing to decide: each record of an episode can be understood without the later ones.
-    fn decide(&mut self) {}
+    fn decide(&mut self) {
+        self.events.decide(std::mem::take(&mut self.notes.reasons));
+    }
 
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
         self.events.record(record, out)

@@ -1,8 +1,11 @@
-//! Step 1: checks each record, and finds lines that break the grammar. What a later record says changes nothing, so no facts are noted.
+//! Step 1: checks each record, and finds lines that break the grammar. Only the reason of a denial stands in a later record.
+
+use std::collections::HashMap;
 
 use engram_core::emit::{Fault, Pointer};
 use engram_core::policy::Policy;
 use engram_core::steps::{Check, Record};
+use engram_profiles::grammar::Answer;
 
 use super::detect::SCHEMAS;
 use super::format::{EventKind, SaidKind};
@@ -42,6 +45,8 @@ pub(super) fn record_type(record: &Record<'_>) -> Result<RecordType, Fault> {
 #[derive(Default)]
 pub(super) struct Notes {
     transcript: Option<Transcript>,
+    /// Why requests were denied, by their ids: the answer has the reason, and the decision stands before it.
+    pub reasons: HashMap<String, String>,
 }
 
 impl Notes {
@@ -98,6 +103,11 @@ impl Notes {
             SaidKind::Driver => transcript.driver(&words.decode_lossy()),
         };
         for part in &parts {
+            if let Part::Response(response, _) = part
+                && let Answer::Denied(reason) = &response.answer
+            {
+                self.reasons.insert(response.id.clone(), reason.clone());
+            }
             if let Part::Violation(line, violation) = part
                 && check.policy() == Policy::Strict
             {

@@ -105,6 +105,10 @@ fn header_gives_the_episode_and_the_session() {
     );
     assert_eq!(episode["source"]["session_id"], "s1");
     assert_eq!(events[0]["harness"]["schema"], "tool-intent");
+    // The agent is Codex, whatever reads the log.
+    let sources = events.iter().map(|event| &event["source"]["harness"]);
+    assert!(sources.clone().all(|harness| harness == "codex"));
+    assert_eq!(events[0]["harness"]["family"], "codex");
 }
 
 #[test]
@@ -190,8 +194,14 @@ fn answer_is_the_result_of_its_call() {
 fn denied_request_has_its_reason_and_no_artifact() {
     let events = events(&[
         agent(&asked("r1", "write")),
+        json!({"from": "driver", "event": "ToolDecided", "id": "r1", "decision": "deny"}),
         driver(&answered("r1", Answer::Denied("NOT_ALLOWED".into()))),
     ]);
+    let permission = of(&events, "permission")[0];
+    assert_eq!(
+        (&permission["decision"], &permission["text"]),
+        (&json!("deny"), &json!("NOT_ALLOWED"))
+    );
     let result = of(&events, "tool.result")[0];
     assert_eq!(
         (&result["status"], &result["stderr"], &result["artifact"]),

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 mod edits;
 
-use self::edits::Edits;
+pub use self::edits::Edits;
 use crate::answers;
 use crate::args;
 use crate::exit::Exit;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::keys::Keys;
+use crate::money::PriceTable;
 use crate::size;
 
 /// Arguments of `engram show`.
@@ -29,6 +30,11 @@ pub struct Show {
     /// Show every line of long outputs
     #[arg(long)]
     pub full: bool,
+    /// In the terminal and in Markdown: a line with the tokens of each response
+    #[arg(long)]
+    pub tokens: bool,
+    #[command(flatten)]
+    pub prices: PriceTable,
     /// With `#SEQ`: so many events before it
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub before: u64,

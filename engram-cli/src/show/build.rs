@@ -21,6 +21,8 @@ pub struct Builder {
     calls: HashMap<Seq, (usize, usize)>,
     /// What the tape says about costs, as `engram stats` counts it.
     stats: Stats,
+    /// Which tape of its family it is.
+    tape: usize,
 }
 
 /// The events of one agent.
@@ -32,6 +34,14 @@ struct Thread {
 }
 
 impl Builder {
+    /// A builder for this tape of a family.
+    pub fn of_tape(tape: usize) -> Builder {
+        Builder {
+            tape,
+            ..Builder::default()
+        }
+    }
+
     /// The finished view, with the sub-agents of this tape at their calls.
     pub fn finish(mut self) -> SessionView {
         let depths = self.depths();
@@ -87,6 +97,7 @@ impl Builder {
         }
         let mut view = SessionView {
             is_complete: true,
+            tape: self.tape,
             ..SessionView::default()
         };
         if let Some(own) = self.threads.first() {
@@ -156,6 +167,7 @@ impl Builder {
                 };
                 view.items.push(Item {
                     seq: seq.get(),
+                    also: Vec::new(),
                     time,
                     is_replay,
                     is_undone: false,
@@ -163,11 +175,11 @@ impl Builder {
                 });
             }
             What::Effect { text, edited } => {
-                if let Some(file) = edited.filter(|_| !is_replay) {
+                if let Some(span) = edited.as_ref().filter(|_| !is_replay) {
                     view.totals.edits += 1;
-                    *view.files.entry(file).or_default() += 1;
+                    *view.files.entry(span.file.clone()).or_default() += 1;
                 }
-                add_effect(view, parent, text, (seq, time, is_replay));
+                add_effect(view, parent, (text, edited), (seq, time, is_replay));
             }
             What::Result(result, tool) => {
                 view.totals.failed_calls += u64::from(result.is_failure() && !is_replay);
@@ -180,6 +192,7 @@ impl Builder {
                 }
                 view.items.push(Item {
                     seq: seq.get(),
+                    also: Vec::new(),
                     time,
                     is_replay,
                     is_undone: false,
@@ -225,12 +238,16 @@ fn count(totals: &mut Totals, body: &Body, is_replay: bool) {
 fn add_effect(
     view: &mut SessionView,
     call: Option<(usize, usize)>,
-    text: String,
+    (text, span): (String, Option<Span>),
     (seq, time, is_replay): (Seq, Option<String>, bool),
 ) {
-    match call.map(|(_, item)| &mut view.items[item].body) {
-        Some(Body::Call(call)) => call.effects.push(text),
-        _ => {
+    match call.and_then(|(_, item)| as_call(&mut view.items[item])) {
+        Some((call, also)) => {
+            also.push(seq.get());
+            call.effects.push(text);
+            call.spans.extend(span);
+        }
+        None => {
             let notice = Notice {
                 kind: NoticeKind::Detail,
                 title: text,
@@ -238,12 +255,21 @@ fn add_effect(
             };
             view.items.push(Item {
                 seq: seq.get(),
+                also: Vec::new(),
                 time,
                 is_replay,
                 is_undone: false,
                 body: Body::Notice(notice),
             });
         }
+    }
+}
+
+/// A call, and the numbers of the events that belong to it.
+fn as_call(item: &mut Item) -> Option<(&mut Call, &mut Vec<u64>)> {
+    match &mut item.body {
+        Body::Call(call) => Some((call, &mut item.also)),
+        _ => None,
     }
 }
 
@@ -255,9 +281,10 @@ fn add_result(
     tool: Option<String>,
     (seq, time, is_replay): (Seq, Option<String>, bool),
 ) {
-    if let Some(Body::Call(call)) = call.map(|(_, item)| &mut view.items[item].body)
+    if let Some((call, also)) = call.and_then(|(_, item)| as_call(&mut view.items[item]))
         && call.result.is_none()
     {
+        also.push(seq.get());
         call.result = Some(result);
         return;
     }
@@ -268,6 +295,7 @@ fn add_result(
     };
     view.items.push(Item {
         seq: seq.get(),
+        also: Vec::new(),
         time,
         is_replay,
         is_undone: false,

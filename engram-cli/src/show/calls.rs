@@ -17,6 +17,7 @@ pub fn new_call(tool: String) -> Call {
         diffs,
         result: None,
         effects: Vec::new(),
+        spans: Vec::new(),
         agents: Vec::new(),
     }
 }

@@ -1,6 +1,8 @@
 //! Changes as the arguments of a call state them. Nothing is looked up elsewhere, and nothing is guessed.
 
-use super::view::{Diff, Sign};
+use engram_core::hash::Hash;
+
+use super::view::{Diff, Sign, Whole};
 
 /// Names of the text before and after a change, as they occur together in the arguments of edits.
 const PAIRS: [(&str, &str); 6] = [
@@ -30,11 +32,16 @@ pub fn of_pair(get: impl Fn(&str) -> Option<String>) -> Option<Diff> {
 
 /// A new text.
 pub fn of_new_text(text: &str) -> Diff {
-    between("", text)
+    Diff {
+        is_new_file: true,
+        ..between("", text)
+    }
 }
 
 /// The lines that both texts begin and end with stay, and the lines between them are removed and added.
 fn between(old: &str, new: &str) -> Diff {
+    let hash = |text: &str| Hash::of_text(text.strip_suffix('\n').unwrap_or(text));
+    let (old_hash, new_hash) = (hash(old), hash(new));
     let (old, new): (Vec<&str>, Vec<&str>) = (lines(old), lines(new));
     let first = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let last = old[first..]
@@ -56,7 +63,16 @@ fn between(old: &str, new: &str) -> Diff {
         Sign::Same,
         &old[old.len() - last..(old.len() - last + CONTEXT).min(old.len())],
     );
-    Diff { parts }
+    Diff {
+        parts,
+        whole: Some(Whole {
+            old: old_hash,
+            new: new_hash,
+            skipped: first.saturating_sub(CONTEXT) as u64,
+            lines: (old.len() as u64, new.len() as u64),
+        }),
+        is_new_file: false,
+    }
 }
 
 fn lines(text: &str) -> Vec<&str> {
@@ -86,7 +102,10 @@ pub fn of_patch(text: &str) -> Option<Diff> {
             _ => parts.push((sign, line.to_owned())),
         }
     }
-    Some(Diff { parts })
+    Some(Diff {
+        parts,
+        ..Diff::default()
+    })
 }
 
 fn is_unified(text: &str) -> bool {

@@ -11,11 +11,14 @@ use super::args::Show;
 use super::place::{Peek, Place};
 use crate::inputs::find;
 use crate::places;
-use crate::tape_dir::tape_stem;
+use crate::tape_dir::{Entry, Index, tape_stem};
 use crate::tapes::{is_tape, tapes_in};
 
 /// Files beside a log or tape that are looked at for sub-agents.
 const MAX_NEIGHBOURS: usize = 2000;
+
+/// An index is in the directory of a tape or above it, by so many at most.
+const INDEX_ABOVE: usize = 3;
 
 /// Sessions that a message lists.
 const LISTED: usize = 20;
@@ -186,6 +189,34 @@ pub fn several<'a>(args: &'a Show, options: &SessionOptions) -> Result<Option<Pa
         )
     };
     Ok(Some((roots.into_iter().map(family).collect(), pages)))
+}
+
+/// The log that a tape was made from, if the index of its directory names it and it is still there.
+pub fn log_of(tape: &Path, options: &SessionOptions) -> Option<Place> {
+    let tape = std::path::absolute(tape).ok()?;
+    let entry_in = |root: &Path| {
+        let index = Index::load(root).ok()?;
+        let mut entries = index.entries();
+        let is_it = |entry: &&Entry| {
+            entry
+                .tape
+                .as_ref()
+                .is_some_and(|name| root.join(name) == tape)
+        };
+        entries.find(is_it).cloned()
+    };
+    let entry = tape
+        .ancestors()
+        .skip(1)
+        .take(INDEX_ABOVE)
+        .find_map(entry_in)?;
+    let found = find(&[PathBuf::from(&entry.source)], options);
+    let log = found
+        .sessions
+        .into_iter()
+        .flatten()
+        .find(|input| input.id_in_store() == entry.session)?;
+    Some(Place::Session(log))
 }
 
 fn none_in(directory: &Path, prefix: &str) -> String {

@@ -1,7 +1,11 @@
-//! A view as Markdown. Text of the log is only in code blocks and, escaped, in headings, so that nothing in it is markup.
+//! A view as Markdown. Answers are rendered, prompts are quotations with their own lines, and every other text of the log is in code blocks or,
+//! escaped, in headings. Nothing in a log becomes HTML or a picture.
 
 use std::io::{self, Write};
 
+use engram_core::prices::Prices;
+
+use super::prose;
 use super::safe::{visible, visible_line};
 use super::view::*;
 use super::words::{clock, heading, outcome, page_title, summary, usage};
@@ -10,24 +14,39 @@ use super::words::{clock, heading, outcome, page_title, summary, usage};
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn write(view: &SessionView, out: &mut impl Write) -> io::Result<()> {
-    Markdown { out, level: 1 }.view(view)
+pub fn write(view: &SessionView, style: Style<'_>, out: &mut impl Write) -> io::Result<()> {
+    Markdown {
+        out,
+        style,
+        level: 1,
+    }
+    .view(view)
 }
 
-struct Markdown<'o, W> {
+/// How a view is written as Markdown.
+#[derive(Debug, Clone, Copy)]
+pub struct Style<'p> {
+    /// A line with the tokens of each response.
+    pub has_tokens: bool,
+    /// For what costs that no log states.
+    pub prices: &'p Prices,
+}
+
+struct Markdown<'o, 'p, W> {
     out: &'o mut W,
+    style: Style<'p>,
     /// The level of the heading of the current session.
     level: usize,
 }
 
-impl<W: Write> Markdown<'_, W> {
+impl<W: Write> Markdown<'_, '_, W> {
     fn view(&mut self, view: &SessionView) -> io::Result<()> {
         let title = page_title(view);
         self.heading(0, &title)?;
-        if title != heading(&view.facts) {
+        if !heading(&view.facts).is_empty() && title != heading(&view.facts) {
             writeln!(self.out, "- {}", escaped(&heading(&view.facts)))?;
         }
-        for line in summary(view) {
+        for line in summary(view, self.style.prices) {
             writeln!(self.out, "- {}", escaped(&line))?;
         }
         for item in &view.items {
@@ -43,13 +62,13 @@ impl<W: Write> Markdown<'_, W> {
                 if message.is_opaque {
                     writeln!(self.out, "\nThe log has only an encrypted form.")?;
                 }
-                self.block("text", message.text.as_deref())?;
+                self.text(message)?;
                 self.attached(&message.attachments)
             }
             Body::Call(call) => self.call(item, call),
             Body::Usage(sum, model) => {
                 let line = usage(sum, model.as_deref());
-                if line.is_empty() {
+                if line.is_empty() || !self.style.has_tokens {
                     Ok(())
                 } else {
                     writeln!(self.out, "\n{}", escaped(&line))
@@ -65,6 +84,22 @@ impl<W: Write> Markdown<'_, W> {
                 self.block("text", notice.text.as_deref())
             }
             Body::Agent(agent) => self.agent(agent),
+        }
+    }
+
+    /// The text of a message. What a harness wrote is shown as it is.
+    fn text(&mut self, message: &Message) -> io::Result<()> {
+        let Some(text) = message.text.as_deref() else {
+            return Ok(());
+        };
+        let rendered = match message.who {
+            Who::Person | Who::Agent => prose::quotation(text),
+            Who::Answer | Who::Commentary | Who::Reasoning => prose::document(text),
+            Who::Harness | Who::Instructions => None,
+        };
+        match rendered {
+            Some(text) => writeln!(self.out, "\n{}", text.trim_end()),
+            None => self.block("text", Some(text)),
         }
     }
 
@@ -282,6 +317,10 @@ mod tests {
         let mut out = Vec::new();
         let mut markdown = Markdown {
             out: &mut out,
+            style: Style {
+                has_tokens: false,
+                prices: Prices::builtin(),
+            },
             level: 1,
         };
         markdown.block("text", Some("a\n````\n<script>\n")).unwrap();

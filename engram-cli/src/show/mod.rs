@@ -8,6 +8,7 @@ use std::path::Path;
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
 use engram_core::error::AdapterError;
+use engram_core::prices::Prices;
 
 mod args;
 mod arguments;
@@ -17,9 +18,11 @@ mod diff;
 mod find;
 mod markdown;
 mod nest;
+mod numbers;
 mod page;
 pub mod pager;
 mod place;
+mod prose;
 mod safe;
 mod step;
 mod terminal;
@@ -29,8 +32,8 @@ mod words;
 
 pub use args::Show;
 
-use self::find::{Family, Refusal, family, several};
-use self::page::Images;
+use self::find::{Family, Refusal, family, log_of, several};
+use self::page::{Images, Work};
 use self::place::Place;
 use self::view::SessionView;
 use crate::exit::{Exit, Tally};
@@ -52,6 +55,10 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
         Ok(options) => options,
         Err(error) => return Ok(report.failure(&error)),
     };
+    let prices = match args.prices.load() {
+        Ok(prices) => prices,
+        Err(error) => return Ok(report.failure(&error)),
+    };
     if let Some((target, seq)) = window::named(&args.target) {
         return match family(&target, args, &options) {
             Ok(family) => window::run(&family.root, seq, args, &options, report),
@@ -63,7 +70,7 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
     }
     match several(args, &options) {
         Ok(Some((families, directory))) => {
-            return Ok(site(families, directory, args, &options, report));
+            return Ok(site(families, directory, (args, &prices), &options, report));
         }
         Ok(None) => {}
         Err(refusal) => return Ok(refused(refusal, report)),
@@ -91,7 +98,7 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
             } else {
                 Images::default()
             };
-            print(&view, &images, args, report)
+            print(&view, &images, (args, &prices), report)
         }
         Err(error) => Ok(report.failure(&error)),
     }
@@ -112,18 +119,22 @@ fn images(
     report: &Reporter,
 ) -> Images {
     let (wanted, mut images) = (page::hashes(view), Images::default());
-    if !wanted.is_empty() {
-        family
-            .agents
-            .iter()
-            .chain([&family.root])
-            .for_each(|place| place.images(options, &wanted, &mut images));
-        if family.root.is_tape() {
-            report.note(&format!(
-                "{} of this session: a tape has no pictures; those of its log are on a page of the log",
-                count(wanted.len() as u64, "attachment")
-            ));
+    if wanted.is_empty() {
+        return images;
+    }
+    for place in family.agents.iter().chain([&family.root]) {
+        match place {
+            Place::Tape(tape) => log_of(tape, options)
+                .into_iter()
+                .for_each(|log| log.images(options, &wanted, &mut images)),
+            log => log.images(options, &wanted, &mut images),
         }
+    }
+    if family.root.is_tape() && images.is_empty() {
+        report.note(&format!(
+            "{} of this session: a tape has no pictures, and its log is not there; those of a log are on a page of the log",
+            count(wanted.len() as u64, "attachment")
+        ));
     }
     images
 }
@@ -132,7 +143,7 @@ fn images(
 fn site(
     families: Vec<(String, Family)>,
     directory: &Path,
-    args: &Show,
+    (args, prices): (&Show, &Prices),
     options: &SessionOptions,
     report: &Reporter,
 ) -> Exit {
@@ -149,10 +160,11 @@ fn site(
             let style = page::Style {
                 is_full: args.full,
                 images: &images,
+                prices,
             };
             output::write(&path, |mut out| page::write(&view, style, &mut out))
                 .map_err(|error| at(&path, error))?;
-            Ok(page::site::Entry::new(file, &view))
+            Ok(page::site::Entry::new(file, &view, prices))
         });
         match written {
             Ok(entry) => {
@@ -164,7 +176,14 @@ fn site(
     }
     entries.sort_by(|one, other| other.last.cmp(&one.last));
     let index = directory.join("index.html");
-    match output::write(&index, |mut out| page::site::write(&entries, &mut out)) {
+    let (work, redact) = (
+        Work::read(&args.target, options, prices, &report.muted()),
+        !args.keys.no_redact,
+    );
+    let written = output::write(&index, |mut out| {
+        page::site::write(&entries, work.as_ref(), redact, &mut out)
+    });
+    match written {
         Ok(()) => {
             report.note(&format!(
                 "{} in {}",
@@ -184,10 +203,10 @@ fn load(
     redact: bool,
     report: &Reporter,
 ) -> Result<SessionView, AdapterError> {
-    let root = family.root.load(options, redact)?;
+    let root = family.root.load(0, options, redact)?;
     let mut agents = Vec::new();
-    for place in &family.agents {
-        match place.load(options, redact) {
+    for (tape, place) in (1..).zip(&family.agents) {
+        match place.load(tape, options, redact) {
             Ok(agent) => agents.push(agent),
             Err(error) => report.note(&format!("warning: a sub-agent is left out: {error}")),
         }
@@ -195,10 +214,20 @@ fn load(
     Ok(nest::nest(root, agents))
 }
 
-fn print(view: &SessionView, images: &Images, args: &Show, report: &Reporter) -> io::Result<Exit> {
+fn print(
+    view: &SessionView,
+    images: &Images,
+    (args, prices): (&Show, &Prices),
+    report: &Reporter,
+) -> io::Result<Exit> {
     let page_style = page::Style {
         is_full: args.full,
         images,
+        prices,
+    };
+    let markdown_style = markdown::Style {
+        has_tokens: args.tokens,
+        prices,
     };
     match &args.html {
         Some(file) if file.as_os_str() != "-" => {
@@ -212,15 +241,17 @@ fn print(view: &SessionView, images: &Images, args: &Show, report: &Reporter) ->
             );
         }
         Some(_) => pager::page(false, |mut out| page::write(view, page_style, &mut out))?,
-        None if args.markdown => pager::page(false, |mut out| markdown::write(view, &mut out))?,
+        None if args.markdown => pager::page(false, |mut out| {
+            markdown::write(view, markdown_style, &mut out)
+        })?,
         None => pager::page(!args.no_pager, |mut out| {
-            terminal::write(view, style(args), &mut out)
+            terminal::write(view, style(args, prices), &mut out)
         })?,
     }
     Ok(Exit::Success)
 }
 
-fn style(args: &Show) -> terminal::Style {
+fn style<'p>(args: &Show, prices: &'p Prices) -> terminal::Style<'p> {
     let (without_terminal, greatest) = WIDTHS;
     let is_terminal = stdout().is_terminal();
     let columns = terminal_size::terminal_size()
@@ -231,5 +262,7 @@ fn style(args: &Show) -> terminal::Style {
         width: columns.unwrap_or(without_terminal).min(greatest),
         has_colours,
         is_full: args.full,
+        has_tokens: args.tokens,
+        prices,
     }
 }

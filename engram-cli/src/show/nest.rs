@@ -147,6 +147,7 @@ mod tests {
             };
             Item {
                 seq: seq as u64,
+                also: Vec::new(),
                 time: None,
                 is_replay: false,
                 is_undone: false,

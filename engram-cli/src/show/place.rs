@@ -64,16 +64,17 @@ impl Place {
         }
     }
 
-    /// The view of the session.
+    /// The view of the session, which is on this tape of its family.
     ///
     /// # Errors
     /// Those of reading and conversion, with the path.
     pub fn load(
         &self,
+        tape: usize,
         options: &SessionOptions,
         redact: bool,
     ) -> Result<SessionView, AdapterError> {
-        let mut builder = Builder::default();
+        let mut builder = Builder::of_tape(tape);
         if redact {
             self.send(options, &mut Redacting::new(&mut builder)?)?;
         } else {

@@ -4,7 +4,9 @@ use engram_core::event::*;
 use engram_core::stats::TokenCounts;
 
 use super::calls::{call, owned};
-use super::view::{Attached, Body, CallResult, Facts, Message, Notice, NoticeKind, Who};
+use super::view::{
+    Attached, Body, CallResult, Facts, Message, Notice, NoticeKind, Span, Spot, Who,
+};
 
 /// What one event adds, with its place.
 #[derive(Debug)]
@@ -29,8 +31,8 @@ pub enum What {
     /// A read or an edit.
     Effect {
         text: String,
-        /// The file, if it is an edit.
-        edited: Option<String>,
+        /// The place, if it is an edit.
+        edited: Option<Span>,
     },
     Rewind {
         to: u64,
@@ -130,7 +132,7 @@ fn what(event: &Event<'_>) -> Option<What> {
         },
         Event::CodeEdit(edit) => What::Effect {
             text: of_edit(edit),
-            edited: Some(owned(edit.file)),
+            edited: Some(span(edit)),
         },
         Event::SpanLink(link) => {
             let note = link.note.map_or("link".to_owned(), owned);
@@ -187,6 +189,15 @@ fn of_result(result: &ToolResult<'_>) -> CallResult {
         is_truncated: result.truncated,
         files,
         duration_ms: result.duration_ms,
+    }
+}
+
+fn span(edit: &CodeEdit<'_>) -> Span {
+    let spot = |range, hash| Spot { range, hash };
+    Span {
+        file: owned(edit.file),
+        before: spot(edit.before_range, edit.before_hash),
+        after: spot(edit.after_range, edit.after_hash),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use engram_core::prices::Prices;
+
 use super::safe::{visible, visible_line};
 use super::view::*;
 use super::words::{clock, count, heading, outcome, page_title, summary, titles, usage};
@@ -14,13 +16,17 @@ const WRAPPED_BYTES: usize = 4096;
 
 /// How a view is written to a terminal.
 #[derive(Debug, Clone, Copy)]
-pub struct Style {
+pub struct Style<'p> {
     /// Columns.
     pub width: usize,
     /// Colours and bold text.
     pub has_colours: bool,
     /// Every line of every text.
     pub is_full: bool,
+    /// A line with the tokens of each response.
+    pub has_tokens: bool,
+    /// For what costs that no log states.
+    pub prices: &'p Prices,
 }
 
 /// The look of a line.
@@ -57,7 +63,7 @@ impl Look {
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn write(view: &SessionView, style: Style, out: &mut impl Write) -> io::Result<()> {
+pub fn write(view: &SessionView, style: Style<'_>, out: &mut impl Write) -> io::Result<()> {
     Terminal {
         out,
         style,
@@ -69,20 +75,20 @@ pub fn write(view: &SessionView, style: Style, out: &mut impl Write) -> io::Resu
 /// What is before the lines of a sub-agent.
 const INDENT: &str = "  | ";
 
-struct Terminal<'o, W> {
+struct Terminal<'o, 'p, W> {
     out: &'o mut W,
-    style: Style,
+    style: Style<'p>,
     indent: String,
 }
 
-impl<W: Write> Terminal<'_, W> {
+impl<W: Write> Terminal<'_, '_, W> {
     fn view(&mut self, view: &SessionView) -> io::Result<()> {
         self.line(Look::Heading, &heading(&view.facts))?;
         let title = page_title(view);
         if title != heading(&view.facts) {
             self.wrapped(Look::Plain, &title)?;
         }
-        for line in summary(view) {
+        for line in summary(view, self.style.prices) {
             self.wrapped(Look::Dim, &line)?;
         }
         for group in groups(&view.items) {
@@ -110,6 +116,7 @@ impl<W: Write> Terminal<'_, W> {
         match &item.body {
             Body::Message(message) => self.message(item, message),
             Body::Call(call) => self.call(item, call),
+            Body::Usage(..) if !self.style.has_tokens => Ok(()),
             Body::Usage(sum, model) => {
                 self.line(Look::Dim, &format!("  {}", usage(sum, model.as_deref())))
             }
@@ -370,6 +377,7 @@ mod tests {
         };
         Item {
             seq: 1,
+            also: Vec::new(),
             time: None,
             is_replay: false,
             is_undone: true,
@@ -377,28 +385,32 @@ mod tests {
         }
     }
 
-    const PLAIN: Style = Style {
-        width: 30,
-        has_colours: false,
-        is_full: false,
-    };
+    fn plain() -> Style<'static> {
+        Style {
+            width: 30,
+            has_colours: false,
+            is_full: false,
+            has_tokens: false,
+            prices: Prices::builtin(),
+        }
+    }
 
     #[test]
     fn text_is_wrapped_at_words_with_its_indent() {
         let text = "a sentence that is longer than the width of the terminal";
-        let shown = shown(reasoning(text), PLAIN);
+        let shown = shown(reasoning(text), plain());
         assert!(shown.contains("reasoning (undone)\n  a sentence that is longer\n  than the width of the\n  terminal\n"), "{shown}");
     }
 
     #[test]
     fn colours_are_only_where_they_are_wanted() {
-        assert!(!shown(reasoning("x"), PLAIN).contains('\u{1b}'));
+        assert!(!shown(reasoning("x"), plain()).contains('\u{1b}'));
         assert!(
             shown(
                 reasoning("x"),
                 Style {
                     has_colours: true,
-                    ..PLAIN
+                    ..plain()
                 }
             )
             .contains("\u{1b}[2m  x\u{1b}[0m")
@@ -411,14 +423,14 @@ mod tests {
         let lines = |style| shown(reasoning(&text), style).matches("line\n").count();
         assert_eq!(
             (
-                lines(PLAIN),
+                lines(plain()),
                 lines(Style {
                     is_full: true,
-                    ..PLAIN
+                    ..plain()
                 })
             ),
             (SHOWN_LINES, 50)
         );
-        assert!(shown(reasoning(&text), PLAIN).contains("… 40 lines more"));
+        assert!(shown(reasoning(&text), plain()).contains("… 40 lines more"));
     }
 }

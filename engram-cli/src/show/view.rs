@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use engram_core::event::Range;
+use engram_core::hash::Hash;
 use engram_core::stats::{Costs, TokenCounts};
 
 /// Sub-agents of sub-agents are inside each other to this depth; deeper ones are beside each other. A log decides how deep they are, and a
@@ -20,6 +22,8 @@ pub struct SessionView {
     pub costs: Costs,
     /// False if the log ends inside a record.
     pub is_complete: bool,
+    /// Which tape of its family it is on; 0 is that of the session itself. Numbers of events are those of their tape.
+    pub tape: usize,
 }
 
 /// Facts about a session, as last said.
@@ -95,6 +99,7 @@ pub fn push_agent(items: &mut Vec<Item>, agent: SessionView) {
     let time = agent.facts.times.as_ref().map(|(first, _)| first.clone());
     items.push(Item {
         seq,
+        also: Vec::new(),
         time,
         is_replay: false,
         is_undone: false,
@@ -121,6 +126,8 @@ pub fn groups(items: &[Item]) -> impl Iterator<Item = &[Item]> {
 pub struct Item {
     /// The number of its event.
     pub seq: u64,
+    /// The numbers of the other events that are shown with it: the result and the effects of a call.
+    pub also: Vec<u64>,
     /// The event's own time.
     pub time: Option<String>,
     /// It repeats the history of another session.
@@ -210,6 +217,8 @@ pub struct Call {
     pub result: Option<CallResult>,
     /// What the log shows to be read or changed: `update src/main.rs, lines 3 to 7`.
     pub effects: Vec<String>,
+    /// The places of its edits.
+    pub spans: Vec<Span>,
     /// Sub-agents that the call started.
     pub agents: Vec<SessionView>,
 }
@@ -243,9 +252,41 @@ impl CallResult {
 }
 
 /// A change that a call asks for, as its arguments state it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Diff {
     pub parts: Vec<(Sign, String)>,
+    /// The texts that it was made of, if the call has both.
+    pub whole: Option<Whole>,
+    /// The text is that of a complete file.
+    pub is_new_file: bool,
+}
+
+/// The two texts of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole {
+    pub old: Hash,
+    pub new: Hash,
+    /// Equal lines of both before the first part.
+    pub skipped: u64,
+    /// The lines of each.
+    pub lines: (u64, u64),
+}
+
+/// Where an edit is, as the log states it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Span {
+    pub file: String,
+    /// The old lines.
+    pub before: Spot,
+    /// The new lines.
+    pub after: Spot,
+}
+
+/// Lines of a file, and the hash of their text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spot {
+    pub range: Option<Range>,
+    pub hash: Option<Hash>,
 }
 
 /// What a run of lines of a diff is.

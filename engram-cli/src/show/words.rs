@@ -55,7 +55,7 @@ pub fn first_line(text: &str) -> Option<String> {
 }
 
 /// The lines below the heading.
-pub fn summary(view: &SessionView) -> Vec<String> {
+pub fn summary(view: &SessionView, prices: &Prices) -> Vec<String> {
     let SessionView { facts, totals, .. } = view;
     let branch = facts
         .branch
@@ -91,7 +91,7 @@ pub fn summary(view: &SessionView) -> Vec<String> {
         tokens(&without_cost(totals.tokens)),
     ];
     lines.extend(agents(view));
-    lines.extend(cost(view));
+    lines.extend(cost(view, prices));
     if !facts.degraded.is_empty() {
         lines.push(format!("lowered claims: {}", facts.degraded.join(", ")));
     }
@@ -186,12 +186,12 @@ fn without_cost(mut tokens: TokenCounts) -> TokenCounts {
 }
 
 /// `cost: 0.16 USD`: what the session and its sub-agents cost, by the rule of `engram stats`.
-fn cost(view: &SessionView) -> Option<String> {
+fn cost(view: &SessionView, prices: &Prices) -> Option<String> {
     let mut costs = view.costs.clone();
     view.agents()
         .iter()
         .for_each(|agent| costs.add(&agent.costs));
-    let cost = costs.cost(Prices::builtin());
+    let cost = costs.cost(prices);
     let least = if cost.is_partial { "at least " } else { "" };
     let basis = match cost.basis? {
         Basis::Stated => "",

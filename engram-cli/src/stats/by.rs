@@ -18,7 +18,6 @@ use crate::filter::Filter;
 use crate::homes::in_short;
 use crate::keys::Keys;
 use crate::money;
-use crate::once::Counted;
 use crate::project::project_of;
 use crate::report::Reporter;
 use crate::table::{self, Column, Fit, Look, Output, Screen, number, short_number, text};
@@ -131,6 +130,9 @@ enum Has {
     Tokens,
 }
 
+/// Counts by their values.
+pub type Groups = BTreeMap<Vec<String>, Stats>;
+
 /// The counts of one session by value, if its events are divided.
 pub struct Parts(Option<Breakdown>);
 
@@ -138,6 +140,14 @@ impl Parts {
     pub fn new(division: &Division) -> Parts {
         let splits = division.splits();
         Parts((!splits.is_empty()).then(|| Breakdown::new(splits)))
+    }
+
+    /// The counts by value; those of the whole session without one if its events are not divided.
+    pub fn into_groups(self, whole: Stats) -> Groups {
+        match self.0 {
+            Some(parts) => parts.into_groups(),
+            None => BTreeMap::from([(Vec::new(), whole)]),
+        }
     }
 }
 
@@ -164,7 +174,7 @@ type SessionId = (String, Option<String>);
 /// The counts by value, in the order in which they are shown.
 pub fn groups(
     division: &Division,
-    sessions: Vec<Counted<Parts>>,
+    sessions: Vec<(Overview, Groups)>,
     all: &Stats,
     filter: &Filter,
     prices: &Prices,
@@ -175,24 +185,18 @@ pub fn groups(
     // A sub-agent counts for the project of its session, wherever it worked.
     let projects: HashMap<SessionId, String> = sessions
         .iter()
-        .filter(|session| session.overview.agent_id.is_none())
-        .filter_map(|session| {
+        .filter(|(overview, _)| overview.agent_id.is_none())
+        .filter_map(|(overview, _)| {
             Some((
-                own(&session.overview),
-                project_of(session.overview.project.as_deref()?).into_owned(),
+                own(overview),
+                project_of(overview.project.as_deref()?).into_owned(),
             ))
         })
         .collect();
     // A project has the spelling of its path that was met first.
     let mut spellings: HashMap<String, String> = HashMap::new();
-    let mut groups: BTreeMap<Vec<String>, Stats> = BTreeMap::new();
-    for Counted {
-        stats,
-        overview,
-        more,
-        ..
-    } in sessions
-    {
+    let mut groups = Groups::new();
+    for (overview, parts) in sessions {
         let mut of_session = |by: By| {
             let value = match by {
                 By::Project => projects.get(&own(&overview)).cloned().or_else(|| {
@@ -212,10 +216,6 @@ pub fn groups(
                     .clone(),
                 _ => value,
             }
-        };
-        let parts = match more.0 {
-            Some(parts) => parts.into_groups(),
-            None => BTreeMap::from([(Vec::new(), stats)]),
         };
         for (divided, part) in parts {
             let mut divided = divided.into_iter();
@@ -238,11 +238,7 @@ pub fn groups(
 }
 
 /// A session that was active in the period may have begun before it.
-fn leave_out_other_times(
-    division: &Division,
-    groups: &mut BTreeMap<Vec<String>, Stats>,
-    filter: &Filter,
-) {
+fn leave_out_other_times(division: &Division, groups: &mut Groups, filter: &Filter) {
     for (at, by) in division.by.iter().enumerate() {
         let Some(name) = by.name_of_time(&division.zone) else {
             continue;

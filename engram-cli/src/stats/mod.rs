@@ -12,9 +12,8 @@ use serde_json::json;
 
 mod by;
 
-pub use by::By;
+pub use by::{By, Division, Group, Parts, all_tokens, calls, groups};
 
-use self::by::{Division, Group, Parts, all_tokens};
 use crate::answers;
 use crate::args;
 use crate::conversion::Conversion;
@@ -107,7 +106,9 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
             },
             false => division,
         };
-        let groups = by::groups(&division, sessions, &total, &args.filter, &prices);
+        let sessions = sessions.into_iter();
+        let sessions = sessions.map(|it| (it.overview, it.more.into_groups(it.stats)));
+        let groups = groups(&division, sessions.collect(), &total, &args.filter, &prices);
         let form = (args.output, args.keys);
         by::print(&division, &groups, &sum, form, report, &mut out)?;
     }

@@ -39,6 +39,8 @@ mod matrix;
 mod mcp;
 mod one_session;
 mod opened_files;
+#[cfg(target_os = "linux")]
+mod packages;
 mod public_index;
 #[cfg(unix)]
 mod recipes;

@@ -1,5 +1,7 @@
 //! `engram show`: what a person reads, and what must never reach a terminal, a document or a page.
 
+use pulldown_cmark::{Event as Parsed, Options, Parser, Tag, TagEnd};
+
 use super::*;
 
 /// Text that would control a terminal, or be markup.
@@ -102,28 +104,6 @@ fn nothing_of_a_log_controls_a_terminal() {
     }
 }
 
-/// A line of Markdown without its code spans.
-fn without_code(line: &str) -> String {
-    let (mut out, mut rest) = (String::new(), line);
-    while let Some(at) = rest.find('`') {
-        out.push_str(&rest[..at]);
-        let ticks = rest[at..].len() - rest[at..].trim_start_matches('`').len();
-        let (fence, after) = rest[at..].split_at(ticks);
-        let end = (0..after.len()).find(|end| {
-            let is_fence = after.is_char_boundary(*end) && after[*end..].starts_with(fence);
-            is_fence && !after[..*end].ends_with('`') && !after[*end + ticks..].starts_with('`')
-        });
-        match end {
-            Some(end) => rest = &after[end + ticks..],
-            None => {
-                out.push_str(fence);
-                rest = after;
-            }
-        }
-    }
-    out + rest
-}
-
 #[test]
 fn markup_in_a_log_stays_text() {
     let page = show(&["--html", "-"], &hostile_tape());
@@ -131,21 +111,119 @@ fn markup_in_a_log_stays_text() {
     assert!(
         !page.contains("<img")
             && !page.contains("style=")
-            && !page.replace("href=\"#p", "").contains("href=")
+            && !page.replace("href=\"#e", "").contains("href=")
     );
     assert!(page.matches("&lt;script&gt;").count() > 10);
     let markdown = show(&["--markdown"], &hostile_tape());
-    let mut fence: Option<String> = None;
-    for line in markdown.lines() {
-        let ticks: String = line.chars().take_while(|c| *c == '`').collect();
-        match &fence {
-            Some(open) if line == open => fence = None,
-            Some(_) => {}
-            None if ticks.len() >= 3 => fence = Some(ticks),
-            None => assert!(!without_code(line).contains('<'), "{line:?} is markup"),
+    for event in parsed(&markdown) {
+        let is_evil = match &event {
+            Parsed::Html(_) | Parsed::InlineHtml(_) => true,
+            Parsed::Start(Tag::Image { .. } | Tag::HtmlBlock) => true,
+            Parsed::Start(Tag::Link { dest_url, .. }) => !dest_url.starts_with("http"),
+            _ => false,
+        };
+        assert!(!is_evil, "{event:?}");
+    }
+}
+
+/// What a parser of Markdown finds.
+fn parsed(markdown: &str) -> Vec<Parsed<'_>> {
+    Parser::new_ext(markdown, Options::all() - Options::ENABLE_SMART_PUNCTUATION).collect()
+}
+
+#[test]
+fn a_document_renders_answers_and_keeps_the_lines_of_prompts() {
+    let events = [
+        r#""k":"msg.in","role":"user","by":"person","text":"fix *it*\n# now"}"#,
+        r###""k":"msg.out","text":"## Found\n\n- **two** calls\n\n```rust\nfn a() {}\n```"}"###,
+        r#""k":"meta","label":"usage","model":"m","tokens":{"input":3,"output":1}}"#,
+    ];
+    let line = |(seq, event): (usize, &&str)| {
+        let event = event.replacen(",", ",\"source\":{\"harness\":\"toy\"},", 1);
+        format!("{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{event}\n")
+    };
+    let tape: String = events.iter().enumerate().map(line).collect();
+    let markdown = show(&["--markdown"], &tape);
+    assert!(markdown.contains("> fix \\*it\\*"), "{markdown}");
+    let mut in_code = false;
+    let (mut lists, mut code) = (0, String::new());
+    for event in parsed(&markdown) {
+        match event {
+            Parsed::Start(Tag::CodeBlock(_)) => in_code = true,
+            Parsed::End(TagEnd::CodeBlock) => in_code = false,
+            Parsed::Start(Tag::Strong) => lists += 1,
+            Parsed::Text(text) if in_code => code.push_str(&text),
+            _ => {}
         }
     }
-    assert_eq!(fence, None);
+    assert_eq!((lists, code.as_str()), (1, "fn a() {}\n"), "{markdown}");
+    assert!(
+        !markdown.contains("3 in") || markdown.matches("3 in").count() == 1,
+        "only in the head: {markdown}"
+    );
+    assert_eq!(
+        show(&["--markdown", "--tokens"], &tape)
+            .matches("3 in")
+            .count(),
+        2
+    );
+    let terminal = |args: &[&str]| show(args, &tape).matches("tokens: 3 in").count();
+    assert_eq!((terminal(&[]), terminal(&["--tokens"])), (1, 2));
+}
+
+#[test]
+fn nothing_of_a_log_is_markup_on_the_index_or_in_a_chart() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::create_dir(at("tapes")).unwrap();
+    let usage = r#"{"seq":10,"t":"2026-01-02T03:04:05Z","k":"meta","source":{"harness":"toy"},"label":"usage","model":"<svg onload=alert(1)>","tokens":{"input":3}}"#;
+    fs::write(at("tapes/a.tape.jsonl"), hostile_tape() + usage + "\n").unwrap();
+    let shown = run(&["show", text(&at("tapes")), "--html", text(&at("site"))]);
+    assert_eq!(code(&shown), 0, "{}", stderr(&shown));
+    let index = fs::read_to_string(at("site/index.html")).unwrap();
+    assert_eq!(index.matches("<script").count(), 1, "only the page's own");
+    for evil in ["<img", "<svg onload", "style=", "\u{202e}", "\u{1b}"] {
+        assert!(!index.contains(evil), "{evil}");
+    }
+    assert!(
+        index.contains("&lt;svg onload=alert(1)&gt;"),
+        "a model in a chart"
+    );
+}
+
+#[test]
+fn each_event_on_a_page_has_an_anchor_of_its_own() {
+    let page = run(&["show", text(&fixture(SUB_AGENTS)), "--html", "-"]).stdout;
+    let page = String::from_utf8(page).unwrap();
+    let ids: Vec<&str> = page
+        .split(" id=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect();
+    let mut once = ids.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), ids.len(), "each id is there once");
+    let own = ids
+        .iter()
+        .filter(|id| id[1..].parse::<u64>().is_ok() && id.starts_with('e'));
+    let of_agents = ids.iter().filter(|id| id.starts_with("t1e"));
+    assert!(own.count() > 10 && of_agents.count() > 3, "{ids:?}");
+    let links = page
+        .split("href=\"#")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap());
+    for link in links {
+        assert!(once.binary_search(&link).is_ok(), "#{link} leads nowhere");
+    }
+}
+
+#[test]
+fn a_change_has_the_line_numbers_that_the_log_states() {
+    let log = fixture("claude-code/2.1.329/n_edits");
+    let page = String::from_utf8(run(&["show", text(&log), "--html", "-"]).stdout).unwrap();
+    assert!(page.contains("<pre class=\"diff numbered\"><"), "{page}");
+    assert!(page.contains("<del data-o=\"1\"") && page.contains("<ins data-n=\"1\""));
 }
 
 #[test]

@@ -342,6 +342,36 @@ fn a_page_reads_like_a_conversation() {
         browser.value("document.querySelector(location.hash).querySelector('pre').textContent"),
         "and now the lexer"
     );
+    // A link to any event unfolds it.
+    browser.value("location.hash = '#e3'");
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(
+        browser.value(
+            "document.getElementById('e3').closest('article').querySelector('details').open"
+        ),
+        true
+    );
+    // A hit is marked where it stands, also across the elements of colours.
+    browser.filter("two calls of next");
+    assert_eq!(browser.value("CSS.highlights.get('hit')?.size"), 1);
+    browser.filter("");
+    assert_eq!(
+        browser.value("CSS.highlights.get('hit') === undefined"),
+        true
+    );
+    // Printed, everything is open and nothing of the search is there.
+    browser.ask("Emulation.setEmulatedMedia", json!({"media": "print"}));
+    browser.value("window.dispatchEvent(new Event('beforeprint'))");
+    browser.shoot("print.png");
+    assert_eq!(
+        browser.value("document.querySelectorAll('details:not([open])').length"),
+        0
+    );
+    assert_eq!(
+        browser.value("document.getElementById('bar').checkVisibility()"),
+        false
+    );
+    browser.value("window.dispatchEvent(new Event('afterprint'))");
     assert_eq!(browser.misdeeds(), Vec::<&String>::new());
 }
 
@@ -388,7 +418,12 @@ fn an_index_of_pages_is_searched() {
     );
     browser.open(&site.join("index.html"));
     browser.shoot("index.png");
+    for chart in ["svg.columns-chart rect", "svg.week rect", "table.bars rect"] {
+        let drawn = browser.value(&format!("document.querySelectorAll('{chart}').length"));
+        assert!(drawn.as_u64().unwrap() > 0, "{chart}");
+    }
     let all = browser.shown();
+    // A word of an answer, which no title and no prompt has.
     browser.filter("many edits");
     assert!(
         browser.shown() > 0 && browser.shown() < all,
@@ -396,12 +431,17 @@ fn an_index_of_pages_is_searched() {
         browser.shown()
     );
     browser.value(
-        "document.querySelector(':is(main, main > section) > article:not([hidden]) a').click()",
+        "[...document.querySelectorAll('article:not([hidden]) h2 a')].find(a => a.textContent === 'LAB please do many edits').click()",
     );
     std::thread::sleep(Duration::from_millis(800));
     assert_eq!(
         browser.value("document.querySelector('h1').textContent"),
         "LAB please do many edits"
+    );
+    assert_eq!(
+        browser.value("document.getElementById('filter').value"),
+        "many",
+        "the first word is searched on the page"
     );
     assert_eq!(browser.misdeeds(), Vec::<&String>::new());
 }
@@ -414,7 +454,7 @@ fn nothing_of_a_log_runs_or_loads_on_a_page() {
     let directory = tempfile::tempdir().unwrap();
     let page = page(&["-"], show::hostile_tape().as_bytes(), &directory);
     browser.open(&page);
-    assert_eq!(browser.value("document.querySelectorAll('main script, img, iframe, object, main a:not([href^=\"#p\"])').length"), 0);
+    assert_eq!(browser.value("document.querySelectorAll('main script, img, iframe, object, main a:not([href^=\"#e\"])').length"), 0);
     let prompt = browser.value("document.querySelector('.person pre').textContent");
     assert!(
         prompt

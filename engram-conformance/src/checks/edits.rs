@@ -508,13 +508,11 @@ fn has_not_run(case: &Case<'_>, call: &Call, real: &RealEdit) -> bool {
         && !spans::strings(&call.args).iter().any(is_new)
 }
 
-/// True if the log says that the call failed, and is one of those where it may still have written the file.
+/// True if the log says that the call failed, or one that it made, and is one of those where it may still have written the file.
 fn may_fail_after_edit(subject: &Subject<'_>, case: &Case<'_>, call: &Call) -> bool {
-    let has_failed = |result: &Event| {
-        result.text("call_id") == Some(call.id.as_str()) && result.text("status") == Some("error")
-    };
     case.events(Kind::ToolResult).any(|(session, result)| {
-        has_failed(result)
+        result.text("status") == Some("error")
+            && session.call_chain(result).contains(&call.id.as_str())
             && subject.declares_for(session.schema(), Kind::CodeEdit, "edit.after_error")
     })
 }

@@ -25,6 +25,8 @@ const LOOKERS: &[&str] = &[
     "plan",
     "ask",
 ];
+/// The gap of edits that a formatter may have changed behind the call.
+const FORMATTER: &str = "edit.formatter";
 /// The two sides of an edit.
 const SIDES: [&str; 2] = ["before", "after"];
 
@@ -137,16 +139,15 @@ fn snippet_texts(
                     ),
                 }
             }
-            // A formatter runs behind the call, and the log does not tell.
-            Some(_)
+            // A formatter ran behind the call, and the log does not tell. It lays the text out in another way, and leaves the text itself.
+            Some(text)
                 if side == "after"
-                    && subject.declares_for(
-                        edits.session.schema(),
-                        Kind::CodeEdit,
-                        "edit.formatter",
-                    ) =>
+                    && states
+                        .iter()
+                        .any(|state| without_layout(state).contains(&without_layout(&text)))
+                    && subject.declares_for(edits.session.schema(), Kind::CodeEdit, FORMATTER) =>
             {
-                findings.gap("edit.formatter");
+                findings.gap(FORMATTER);
             }
             Some(_) => findings.fail(
                 case.place_of(edits.session, event),
@@ -202,6 +203,13 @@ fn loose(text: &str) -> String {
         })
         .collect();
     lines.join("\n")
+}
+
+/// A text without what a formatter changes.
+fn without_layout(text: &str) -> String {
+    text.chars()
+        .filter(|character| !character.is_whitespace())
+        .collect()
 }
 
 fn is_snippet(event: &Event) -> bool {

@@ -13,7 +13,14 @@ const PROJECT: &str = "/home/dev/proj/";
 
 /// Scenarios in which a hook or a formatter changes files behind the calls of the model: what the ground truth found after a turn is not
 /// what its calls wrote.
-const FORMATTED: &[&str] = &["g_hooks", "m_plugin", "n_hooks", "o_edits-fmt", "x_hooks"];
+const FORMATTED: &[&str] = &[
+    "g_hooks",
+    "m_plugin",
+    "n_hooks",
+    "o_edits-fmt",
+    "x_formatter",
+    "x_hooks",
+];
 /// Of longer results the ground truth has only so many characters.
 const RESULT_CHARS: usize = 2000;
 

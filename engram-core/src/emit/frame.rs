@@ -31,7 +31,7 @@ impl Emitter<'_> {
             schema: TAPE_SCHEMA,
             adapter_id: self.descriptor.adapter_id,
             adapter_version: self.descriptor.adapter_version,
-            harness: support.harness(self.descriptor.harness_family),
+            harness: support.harness(self.family),
             policy: self.policy,
             anchors: anchor::SCHEME,
             redaction: None,
@@ -106,7 +106,7 @@ impl Emitter<'_> {
         self.lowest_support.lower_to(&self.support);
         let support = self.support.clone();
         let change = RevisionChange {
-            harness: support.harness(self.descriptor.harness_family),
+            harness: support.harness(self.family),
             claims: support.claims(),
         };
         self.send(

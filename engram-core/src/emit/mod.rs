@@ -53,6 +53,8 @@ pub struct RecordHeader<'a> {
 pub struct Emitter<'s> {
     sink: &'s mut dyn EventSink,
     descriptor: &'static AdapterDescriptor,
+    /// The family of the harness: that of the adapter, or the one that the artifact states.
+    pub(crate) family: &'static str,
     policy: Policy,
     limits: Limits,
     /// True if reads and edits have their texts.
@@ -145,6 +147,7 @@ impl<'s> Emitter<'s> {
         Emitter {
             sink,
             descriptor,
+            family: identity.family.unwrap_or(descriptor.harness_family),
             policy,
             limits,
             span_text: false,

@@ -111,7 +111,7 @@ impl Emitter<'_> {
             t,
             t_basis: *t_basis,
             source: EventSource {
-                harness: self.descriptor.harness_family,
+                harness: self.family,
                 session_id: self.source.session_id.as_deref().map(Text::Canonical),
                 agent_id: self.source.agent_id.as_deref().map(Text::Canonical),
             },

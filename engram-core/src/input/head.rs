@@ -185,6 +185,8 @@ pub(crate) fn is_blank(bytes: &[u8]) -> bool {
 /// Facts about an artifact from its head.
 #[derive(Debug, Clone, Default)]
 pub struct Identity {
+    /// The family of the harness, if the artifact states it and it is not that of the adapter.
+    pub family: Option<&'static str>,
     /// The harness version, as recorded.
     pub version: Option<String>,
     /// The schema, if the structure proves it and no version is recorded.

@@ -103,8 +103,8 @@ impl Breakdown {
                 };
                 return;
             }
-            Fact::Session(model, _) => {
-                self.tape.model = model.clone().or(self.tape.model.take());
+            Fact::Session(said) => {
+                self.tape.model = said.model.clone().or(self.tape.model.take());
                 return;
             }
             _ => {}

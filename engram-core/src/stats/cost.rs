@@ -4,7 +4,8 @@
 //!
 //! 1. the sum over its responses, if each of them states its cost; else
 //! 2. the largest total that the log states, with the cost of the responses after it. A total contains the sub-agents of the session, and
-//!    requests that the log does not show; else
+//!    requests that the log does not show. The total of a copy contains that of the session that it was copied from, too, and the log does not
+//!    say how much of it: the total of a copy counts nothing; else
 //! 3. the sum over its responses: what they state, and what is computed where they state nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,9 @@ pub struct TapeCost {
     /// It is the tape of a sub-agent, which the total of its session contains.
     #[serde(skip_serializing_if = "is_false")]
     pub is_sub_agent: bool,
+    /// It is the tape of a copy: its log goes on with the total of another session.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_copy: bool,
     /// The largest total that the log states for the session, in US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_usd: Option<f64>,
@@ -80,13 +84,19 @@ pub enum Basis {
 
 impl TapeCost {
     pub(super) fn total(&mut self, usd: f64) {
-        if self.total_usd.is_some_and(|known| known >= usd) {
+        if self.is_copy || self.total_usd.is_some_and(|known| known >= usd) {
             return;
         }
         self.total_usd = Some(usd);
         for (model, spent) in std::mem::take(&mut self.after) {
             self.before.entry(model).or_default().add(&spent);
         }
+    }
+
+    /// The session was copied from another one. The log may say so behind totals.
+    pub(super) fn copied(&mut self) {
+        self.is_copy = true;
+        self.total_usd = None;
     }
 
     pub(super) fn response(&mut self, model: &str, tokens: TokenCounts) {
@@ -397,6 +407,34 @@ mod tests {
             (Some(1.0), Some(2.0)),
             "two models: not divided"
         );
+    }
+
+    #[test]
+    fn the_total_of_a_copy_counts_nothing() {
+        let origin = tape(|tape| {
+            tape.response("m", response(MILLION, None));
+            tape.total(5.0);
+        });
+        let copy = |is_said_late: bool| {
+            tape(|tape| {
+                if !is_said_late {
+                    tape.copied();
+                }
+                tape.response("m", response(MILLION, None));
+                tape.total(6.5);
+                tape.response("m", response(MILLION, None));
+                if is_said_late {
+                    tape.copied();
+                }
+            })
+        };
+        for is_said_late in [false, true] {
+            let mut costs = Costs::default();
+            costs.begin(Some(1), origin.clone());
+            costs.begin(Some(2), copy(is_said_late));
+            let cost = costs.cost(&prices());
+            assert_eq!((cost.usd, cost.basis), (Some(7.0), Some(Basis::Mixed)));
+        }
     }
 
     #[test]

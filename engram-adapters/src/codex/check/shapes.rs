@@ -9,6 +9,7 @@ use crate::shared::value::{Field, Value, text};
 
 use super::{Checker, Facts};
 use crate::codex::emit::agents::typed_instructions;
+use crate::codex::emit::turns::closes_copied_turn;
 use crate::codex::notes::Kind;
 use crate::codex::readers::{
     AgentActivity, CallEnd, Invocation, McpResult, Notice, PrintedEvent, Review,
@@ -29,7 +30,12 @@ pub fn notice(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checke
 
 /// The end of a turn before its time.
 pub fn turn_aborted(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked {
-    Notice::strict(record.value, record.at).map(|_| Facts::of(Kind::TurnAborted))
+    let kind = if closes_copied_turn(record) {
+        Kind::TurnClosed
+    } else {
+        Kind::TurnAborted
+    };
+    Notice::strict(record.value, record.at).map(|_| Facts::of(kind))
 }
 
 /// A compaction.

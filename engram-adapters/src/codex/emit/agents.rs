@@ -13,6 +13,7 @@ use super::State;
 use crate::codex::format::rule;
 use crate::codex::record::Record;
 use crate::codex::schema::elements;
+use crate::codex::wrappers::{AGENT_ERRORED, is_failed_turn};
 
 /// A message between agents (0.169).
 pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
@@ -79,10 +80,14 @@ fn emit_words(
             pointer,
         );
     } else {
+        let by = match words.starts_with(AGENT_ERRORED) && is_failed_turn(&words.decode_lossy()) {
+            true => Author::Harness,
+            false => Author::Agent,
+        };
         out.emit(
             MsgIn {
                 role: Role::User,
-                by: Author::Agent,
+                by,
                 text: Some(words),
                 attachments: Vec::new(),
             },

@@ -385,7 +385,7 @@ pub fn end(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Out
     let (id, fate) = (text(end.id).unwrap_or_default(), state.call().1);
     if fate.is == Is::New {
         let (tool, args) = end.call();
-        emit_nested_call(state, &tool, id, args, record.at, out);
+        emit_nested_call(state, &tool, id, args, record, out);
     }
     if state.is_rewritten(fate) {
         // A hook has rewritten the command.

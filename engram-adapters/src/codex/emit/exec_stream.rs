@@ -5,7 +5,6 @@ use engram_core::event::{Channel, CodeEdit, EditOp, Meta, MsgOut, Status, ToolCa
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::{Text, canonical_json};
-use engram_core::tool_kind::ToolKind;
 
 use crate::shared::value::{Value, integer, raw_str, text};
 
@@ -139,11 +138,7 @@ pub fn call_completed(state: &mut State, record: &Record<'_>, out: &mut Emitter<
 fn emit_call(item: Value<'_>, out: &mut Emitter<'_>) {
     let server = text(item.first_member("server"));
     let tool = tool_of(item);
-    let kind = if server.is_some() {
-        ToolKind::Mcp
-    } else {
-        tools::kind(&tool.decode_lossy(), "")
-    };
+    let kind = tools::kind_on(server, &tool.decode_lossy());
     let args = [
         "command",
         "arguments",

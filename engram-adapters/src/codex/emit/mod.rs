@@ -17,6 +17,7 @@ pub mod patch_text;
 pub mod printed_events;
 pub mod printed_files;
 pub mod provider_calls;
+pub mod scripts;
 pub mod settings;
 pub mod thread;
 pub mod tool_calls;
@@ -49,8 +50,7 @@ pub struct State {
     pub thread: thread::Thread,
     pub files: files::SeenFiles,
     pub last: last_said::LastSaid,
-    /// The scripts of code mode that are running: the key of each call, and its event.
-    pub scripts: Vec<(u64, Seq)>,
+    pub scripts: scripts::Scripts,
     /// The last event before each turn.
     pub turns: Vec<Option<Seq>>,
     /// The directory of each call that asks for a patch, by its place in `calls`. `None` if the log does not say it.

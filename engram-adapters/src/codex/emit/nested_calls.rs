@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Seq, Status, ToolCall, ToolResult};
+use engram_core::event::{Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
-use engram_core::tool_kind::ToolKind;
 
 use crate::shared::value::{Field, Value, raw_str, text};
 
@@ -34,38 +33,23 @@ impl<'a> NestedTool<'a> {
     }
 }
 
-impl State {
-    /// The script that makes a call that no response item says. None if several run: no record says which of them makes it.
-    pub fn running_script(&self) -> Option<Seq> {
-        if let [(_, script)] = self.scripts.as_slice() {
-            Some(*script)
-        } else {
-            None
-        }
-    }
-}
-
 /// Emits a call that no response item says.
 pub fn emit_nested_call(
     state: &State,
     NestedTool { tool, server }: &NestedTool<'_>,
     call_id: Text<'_>,
     args: Field<'_>,
-    at: &str,
+    record: &Record<'_>,
     out: &mut Emitter<'_>,
 ) {
-    let kind = if server.is_some() {
-        ToolKind::Mcp
-    } else {
-        tools::kind(tool, "")
-    };
     let call = ToolCall {
         call_id: Some(call_id),
         server: *server,
         args: args.map(Value::raw),
-        ..ToolCall::new(Text::Plain(tool), kind)
+        ..ToolCall::new(Text::Plain(tool), tools::kind_on(*server, tool))
     };
-    out.emit_child(state.running_script(), call, Pointer::At(at));
+    let maker = state.scripts.maker(Some(call_id), record);
+    out.emit_child(maker, call, Pointer::At(record.at));
 }
 
 /// The request for a call of a tool that the client offers. A response item nearly always says the same call.
@@ -80,7 +64,7 @@ pub fn client_call(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
         &NestedTool::plain(raw_str(call.tool())),
         id,
         call.arguments(),
-        record.at,
+        record,
         out,
     );
     Outcome::Mapped
@@ -102,7 +86,7 @@ pub fn image_view(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>)
         &NestedTool::plain("view_image"),
         id,
         view.path(),
-        record.at,
+        record,
         out,
     );
     let result = ToolResult {
@@ -127,7 +111,7 @@ pub fn sleep(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
         &NestedTool::plain("sleep"),
         id,
         sleep.duration_ms().or(sleep.extension_ms()),
-        record.at,
+        record,
         out,
     );
     Outcome::Mapped

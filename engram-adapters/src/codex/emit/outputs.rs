@@ -21,6 +21,7 @@ use crate::codex::format::rule;
 use crate::codex::plan::calls::CallFate;
 use crate::codex::readers::{Call, Output, Part};
 use crate::codex::record::Record;
+use crate::codex::schema::elements;
 
 /// The tool that runs a script of code mode.
 const SCRIPT: &str = "exec";
@@ -50,8 +51,11 @@ pub fn call_output(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
         return Outcome::Mapped;
     }
     let (note, fate) = state.call();
-    if let Some(note) = note.filter(|_| !state.scripts.is_empty()) {
-        state.scripts.retain(|(script, _)| *script != note.id);
+    if let Some(note) = note {
+        let mut parts = elements(item.output()).map(Part::lenient);
+        let first = parts.find_map(|part| text(part.text()));
+        let first = first.or(text(item.output()));
+        state.scripts.output(note.id, first, record);
     }
     let is_cut = state.cut_outputs.remove(&(state.here as u32));
     if !is_cut {

@@ -9,7 +9,6 @@ use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
-use engram_core::tool_kind::ToolKind;
 
 use crate::codex::readers::{
     CallEnd, Duration, Invocation, McpResult, PrintedEvent, PrintedSettings,
@@ -207,7 +206,7 @@ pub fn mcp_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
             server,
             call_id: text(event.call_id()),
             args,
-            ..ToolCall::new(tool, ToolKind::Mcp)
+            ..ToolCall::new(tool, tools::MCP)
         },
         Pointer::At(record.at),
     );

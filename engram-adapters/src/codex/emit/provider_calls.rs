@@ -47,7 +47,8 @@ pub fn web_search_event(state: &mut State, record: &Record<'_>, out: &mut Emitte
         });
     }
     let args = search.action().or(search.query()).map(Value::raw);
-    emit_call(state, WEB_SEARCH, id, args, Pointer::At(record.at), out);
+    let at = Pointer::At(record.at);
+    emit_call((state, record), WEB_SEARCH, id, args, at, out);
     if let Some(id) = id {
         let pages = pages(search.results());
         let stdout = pages.as_deref().map(Text::Token);
@@ -70,7 +71,7 @@ pub fn web_search_item(state: &mut State, record: &Record<'_>, out: &mut Emitter
     }
     let id = text(search.id());
     emit_call(
-        state,
+        (state, record),
         WEB_SEARCH,
         id,
         search.action().map(Value::raw),
@@ -90,7 +91,14 @@ pub fn generated_image(state: &mut State, record: &Record<'_>, out: &mut Emitter
     }
     let image = GeneratedImage::lenient(record.value);
     let id = text(image.call_id().or(image.id())).unwrap_or_default();
-    emit_call(state, IMAGE_GENERATION, Some(id), None, Pointer::Root, out);
+    emit_call(
+        (state, record),
+        IMAGE_GENERATION,
+        Some(id),
+        None,
+        Pointer::Root,
+        out,
+    );
     let data = non_empty_text(image.result()).and_then(media::base64_hash);
     let attachment = data.map(|(hash, bytes)| Attachment {
         media_type: None,
@@ -130,7 +138,7 @@ pub fn generated_image(state: &mut State, record: &Record<'_>, out: &mut Emitter
 }
 
 fn emit_call(
-    state: &State,
+    (state, record): (&State, &Record<'_>),
     tool: &str,
     call_id: Option<Text<'_>>,
     args: Option<&str>,
@@ -138,7 +146,7 @@ fn emit_call(
     out: &mut Emitter<'_>,
 ) {
     out.emit_child(
-        state.running_script(),
+        state.scripts.maker(call_id, record),
         ToolCall {
             call_id,
             args,

@@ -7,13 +7,13 @@ use engram_core::event::{Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
-use engram_core::tool_kind::ToolKind;
 
 use crate::shared::value::{Field, StructuralIndex, Value, parse, raw_str, text};
 
 use super::State;
 use super::context::emit_value;
 use super::patch_text::directory_of_patch;
+use super::scripts::Moment;
 use crate::codex::readers::{Call, Output};
 use crate::codex::record::Record;
 use crate::codex::tools;
@@ -41,9 +41,11 @@ pub fn function_call(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
         args: args.map(Value::raw),
         ..names.event(tool)
     };
-    if name == "wait" && value.is_some_and(|args| args.first_member("cell_id").is_some()) {
-        // A script of code mode, not an agent.
-        event.kind = ToolKind::Execute;
+    let cell = value.and_then(|args| text(args.first_member("cell_id")));
+    if let Some(cell) = cell.filter(|_| name == tools::WAIT_FOR_SCRIPT.0) {
+        event.kind = tools::WAIT_FOR_SCRIPT.1;
+        let id = state.call().0.map_or(0, |note| note.id);
+        state.scripts.wait(id, &cell.decode_lossy());
     }
     out.emit(event, Pointer::Root);
     if let Some(args) = value.filter(|_| state.call().0.is_some_and(|call| call.is_patch)) {
@@ -73,7 +75,7 @@ pub fn custom_tool_call(state: &mut State, record: &Record<'_>, out: &mut Emitte
         return Outcome::Mapped;
     };
     if name == "exec" && note.id != 0 {
-        state.scripts.push((note.id, seq));
+        state.scripts.begin(note.id, seq, Moment::of_call(record));
     }
     if note.is_patch {
         let directory = Some(state.last.cwd())

@@ -44,14 +44,22 @@ pub fn task_complete(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
     }
 }
 
-/// The user interrupted the turn, or it was replaced.
+/// The user interrupted the turn, or it was replaced. The end of a turn that was copied is no interrupt: it goes on in its own thread.
 pub fn turn_aborted(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let reason = text(Notice::lenient(record.value).reason());
-    out.emit(
-        Meta::Interrupt { text: reason },
-        Pointer::At("/payload/reason"),
-    );
+    let at = Pointer::At("/payload/reason");
+    if closes_copied_turn(record) {
+        return emit_system_event(record.short_name(), reason, at, out);
+    }
+    out.emit(Meta::Interrupt { text: reason }, at);
     Outcome::Mapped
+}
+
+/// True for an abort that states when its turn began, and not when it ended (0.149 to 0.171: recorded). With it the harness ends a turn that
+/// a new thread has copied while it goes on in the other thread.
+pub fn closes_copied_turn(record: &Record<'_>) -> bool {
+    let time = |name: &str| count(record.value.first_member(name));
+    time("started_at").is_some() && time("completed_at").is_none()
 }
 
 /// An error of the harness or the provider.

@@ -101,7 +101,7 @@ impl Reader<'_> {
                 self.close_unless(note.is_between);
                 self.review = None;
             }
-            Kind::TurnAborted => self.views = 0,
+            Kind::TurnAborted | Kind::TurnClosed => self.views = 0,
             Kind::Call => {
                 self.close_unless(note.is_between);
                 let exit = self

@@ -54,6 +54,9 @@ pub fn replay(notes: &Notes) -> Replay {
                 .map_or(0, |(now, last): (i64, i64)| now.saturating_sub(last));
             last_copied = t.or(last_copied);
             is_copying = own.is_none_or(|own| is_of_copy(own, note, pause));
+            if !is_copying {
+                replay.ends_copied_turn(&notes.notes[..at]);
+            }
         } else {
             last_copied = None;
         }
@@ -62,6 +65,19 @@ pub fn replay(notes: &Notes) -> Replay {
         replay.is_copied.push(is_copying || is_foreign);
     }
     replay
+}
+
+impl Replay {
+    /// Behind a copy: the record that ends its last turn is no part of it.
+    fn ends_copied_turn(&mut self, before: &[Note]) {
+        if before
+            .last()
+            .is_some_and(|last| last.kind == Kind::TurnClosed)
+            && let Some(is_copied) = self.is_copied.last_mut()
+        {
+            *is_copied = false;
+        }
+    }
 }
 
 fn header_of<'n>(notes: &'n Notes, note: &Note) -> Option<&'n Header> {
@@ -233,6 +249,18 @@ mod tests {
                 &[HEADER, second, made(99, 3), made(100, 4), at(5), at(7)]
             ),
             [false, true, true, false, false, false]
+        );
+        // So has the end of the turn that goes on in the parent.
+        let closed = |ordinal| Note {
+            kind: Kind::TurnClosed,
+            ..at(ordinal)
+        };
+        assert_eq!(
+            copied(
+                &[own, parent],
+                &[HEADER, second, closed(3), at(4), closed(5), made(100, 6)]
+            ),
+            [false, true, true, true, false, false]
         );
         let younger = Header {
             id: 3,

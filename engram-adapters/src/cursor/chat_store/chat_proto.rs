@@ -190,31 +190,26 @@ static SHELL_RESULT: Layout = Layout(&[
     one(7, "permissionDenied", Kind::Message(&SHELL_ERROR)),
 ]);
 
-/// `ShellSuccess`. From the field 9 on it is not as `ShellFailure` is.
-static SHELL_SUCCESS: Layout = Layout(&[
-    one(1, "command", Kind::Text),
-    one(2, "workingDirectory", Kind::Text),
-    with_default(3, "exitCode", Kind::Int, "0"),
-    one(4, "signal", Kind::Text),
-    one(5, "stdout", Kind::Text),
-    one(6, "stderr", Kind::Text),
-    one(7, "executionTime", Kind::Int),
-    one(8, "outputLocation", Kind::Message(&OUTPUT_LOCATION)),
-    one(14, "backgroundReason", Kind::Int),
-]);
+/// `ShellSuccess`.
+static SHELL_SUCCESS: Layout = Layout(&ended_command(one(14, "backgroundReason", Kind::Int)));
 
 /// `ShellFailure`.
-static SHELL_FAILURE: Layout = Layout(&[
-    one(1, "command", Kind::Text),
-    one(2, "workingDirectory", Kind::Text),
-    with_default(3, "exitCode", Kind::Int, "0"),
-    one(4, "signal", Kind::Text),
-    one(5, "stdout", Kind::Text),
-    one(6, "stderr", Kind::Text),
-    one(7, "executionTime", Kind::Int),
-    one(8, "outputLocation", Kind::Message(&OUTPUT_LOCATION)),
-    one(11, "aborted", Kind::Bool),
-]);
+static SHELL_FAILURE: Layout = Layout(&ended_command(one(11, "aborted", Kind::Bool)));
+
+/// The fields that `ShellSuccess` and `ShellFailure` share, and one that only one of them has: from number 9 on they differ.
+const fn ended_command(own: Field) -> [Field; 9] {
+    [
+        one(1, "command", Kind::Text),
+        one(2, "workingDirectory", Kind::Text),
+        with_default(3, "exitCode", Kind::Int, "0"),
+        one(4, "signal", Kind::Text),
+        one(5, "stdout", Kind::Text),
+        one(6, "stderr", Kind::Text),
+        one(7, "executionTime", Kind::Int),
+        one(8, "outputLocation", Kind::Message(&OUTPUT_LOCATION)),
+        own,
+    ]
+}
 
 static OUTPUT_LOCATION: Layout = Layout(&[
     one(1, "filePath", Kind::Text),

@@ -48,6 +48,45 @@ struct SummaryArchive {
     summary_message: Option<String>,
 }
 
+/// One compaction.
+struct Archive<'i> {
+    /// The id of its blob.
+    id: &'i str,
+    /// What it says, and its JSON. None if the store lacks its blob, or cannot read it.
+    content: Option<(SummaryArchive, String)>,
+}
+
+impl Archive<'_> {
+    /// The ids of the messages that it replaced.
+    fn messages(&self) -> impl Iterator<Item = &String> {
+        let content = self.content.iter();
+        content.flat_map(|(archive, _)| &archive.summarized_messages)
+    }
+
+    /// True if its summary is a message that is written as one.
+    fn is_summary_named(&self, named: &HashSet<&String>) -> bool {
+        let summary = |(archive, _): &(SummaryArchive, String)| {
+            archive
+                .summary_message
+                .as_ref()
+                .is_some_and(|id| named.contains(id))
+        };
+        self.content.as_ref().is_some_and(summary)
+    }
+
+    /// Its own line: the summary, or that it is missing.
+    fn line(&self, limits: Limits) -> Result<MessageLine, AdapterError> {
+        let id = quoted(self.id);
+        match &self.content {
+            Some((_, json)) => single(
+                &[("store", "\"summary\""), ("blob", &id), ("archive", json)],
+                limits,
+            ),
+            None => single(&[("store", "\"missing\""), ("blob", &id)], limits),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Message {
     role: String,
@@ -146,9 +185,16 @@ impl Chat<'_> {
             lines: Vec::new(),
             size: Size::new(limits),
         };
-        let named: HashSet<&String> = root.root_prompt_messages_json.iter().collect();
-        for id in &root.summary_archives {
-            self.push_summarized(id, &named, &mut graph, &mut messages, limits)?;
+        let archives = self.archives(&root.summary_archives)?;
+        let current: HashSet<&String> = root.root_prompt_messages_json.iter().collect();
+        // A later compaction replaces the summary of the one before, too.
+        let replaced = archives.iter().flat_map(Archive::messages);
+        let named: HashSet<&String> = current.iter().copied().chain(replaced).collect();
+        for archive in &archives {
+            self.push_replaced(archive, &current, &mut graph, &mut messages, limits)?;
+            if !archive.is_summary_named(&named) {
+                messages.push(archive.line(limits)?)?;
+            }
         }
         for id in &root.root_prompt_messages_json {
             messages.push(self.message_line(id, &mut graph, limits)?)?;
@@ -272,42 +318,27 @@ impl Chat<'_> {
             .map(|_| json))
     }
 
-    /// Writes what a compaction replaced: the messages that the root no longer names, then the summary.
-    fn push_summarized(
+    /// The compactions, in order.
+    fn archives<'i>(&self, ids: &'i [String]) -> Result<Vec<Archive<'i>>, AdapterError> {
+        let archive = |id: &'i String| -> Result<Archive<'i>, AdapterError> {
+            let json = self.decoded(id, &chat_proto::SUMMARY_ARCHIVE)?;
+            let content = json.map(|json| (serde_json::from_str(&json).unwrap_or_default(), json));
+            Ok(Archive { id, content })
+        };
+        ids.iter().map(archive).collect()
+    }
+
+    /// Writes the messages that a compaction replaced, and that the root no longer names.
+    fn push_replaced(
         &self,
-        id: &str,
-        named: &HashSet<&String>,
+        archive: &Archive<'_>,
+        current: &HashSet<&String>,
         graph: &mut TurnGraph,
         messages: &mut Messages,
         limits: Limits,
     ) -> Result<(), AdapterError> {
-        let Some(json) = self.decoded(id, &chat_proto::SUMMARY_ARCHIVE)? else {
-            return messages.push(single(
-                &[("store", "\"missing\""), ("blob", &quoted(id))],
-                limits,
-            )?);
-        };
-        let archive: SummaryArchive = serde_json::from_str(&json).unwrap_or_default();
-        for id in archive
-            .summarized_messages
-            .iter()
-            .filter(|id| !named.contains(id))
-        {
+        for id in archive.messages().filter(|id| !current.contains(id)) {
             messages.push(self.message_line(id, graph, limits)?)?;
-        }
-        if archive
-            .summary_message
-            .as_ref()
-            .is_none_or(|id| !named.contains(id))
-        {
-            messages.push(single(
-                &[
-                    ("store", "\"summary\""),
-                    ("blob", &quoted(id)),
-                    ("archive", &json),
-                ],
-                limits,
-            )?)?;
         }
         Ok(())
     }

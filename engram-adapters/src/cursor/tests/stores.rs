@@ -154,6 +154,41 @@ fn other_files_and_databases_are_not_opened() {
 }
 
 #[test]
+fn the_summary_of_each_compaction_stands_once() {
+    // The first summary is among the messages that the second compaction replaced, the second one among those of the root.
+    let summary = |text: &str| {
+        format!(
+            r#"{{"role":"user","content":"{text}","providerOptions":{{"cursor":{{"isSummary":true}}}}}}"#
+        )
+    };
+    let archive = |messages: &[&[u8]], text: &str, message: &[u8]| {
+        let messages = messages.iter().flat_map(|id| field(1, id));
+        [
+            messages.collect(),
+            field(2, text.as_bytes()),
+            field(4, message),
+        ]
+        .concat()
+    };
+    let root = [field(1, b"\xb2"), field(13, b"\xa1"), field(13, b"\xa2")].concat();
+    let (code, tape) = TestStore::chat(&[
+        ("aa", Some(&root)),
+        ("a1", Some(&archive(&[b"\xbb"], "so far", b"\xb1"))),
+        ("a2", Some(&archive(&[b"\xb1"], "and further", b"\xb2"))),
+        ("bb", Some(PROMPT)),
+        ("b1", Some(summary("so far").as_bytes())),
+        ("b2", Some(summary("and further").as_bytes())),
+    ])
+    .outcome();
+    assert_eq!(code, None);
+    let label = r#""label":"compaction""#;
+    let compactions: Vec<_> = tape.lines().filter(|line| line.contains(label)).collect();
+    assert_eq!(compactions.len(), 2, "{tape}");
+    assert!(compactions[0].contains(r#""text":"so far""#));
+    assert!(compactions[1].contains(r#""text":"and further""#));
+}
+
+#[test]
 fn missing_and_malformed_blobs_are_reported_and_the_rest_is_kept() {
     let (message, turn) = (field(1, b"\xbb"), field(8, b"\xcc"));
     let root = [message, turn].concat();

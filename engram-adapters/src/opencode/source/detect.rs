@@ -156,9 +156,9 @@ pub fn identify(head: &Head<'_>) -> Identity {
                     .map(str::to_owned)
                     .unwrap_or(version)
             }),
-            agent_id: None,
             session_id: header.session_id,
             start: header.created.and_then(from_millis),
+            ..Identity::default()
         };
         // A client can make a child session, too. Older versions, and 2.x, are not known to name those of agents.
         let is_agents = header.parent_id.is_some()

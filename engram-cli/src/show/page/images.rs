@@ -35,6 +35,11 @@ pub struct Image {
 }
 
 impl Images {
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn get(&self, attached: &Attached) -> Option<&Image> {
         self.0.get(attached.hash.as_ref()?)
     }

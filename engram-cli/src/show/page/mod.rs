@@ -2,33 +2,27 @@
 
 use std::io::{self, Write};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use sha2::{Digest, Sha256};
+use engram_core::prices::Prices;
 
+mod calls;
+mod chart;
+mod code;
+mod html;
 mod images;
 mod markup;
 pub mod site;
+mod work;
 
 pub use images::{Images, hashes};
+pub use work::Work;
 
+use self::html::{begin, end, escaped, line};
 use super::safe::{visible, visible_line};
 use super::view::*;
-use super::words::{
-    clock, first_line, heading, outcome, page_title, short_usage, summary, titles, usage,
-};
+use super::words::{clock, first_line, heading, page_title, short_usage, summary, titles, usage};
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
-
-/// A diff up to this size is unfolded.
-const UNFOLDED_BYTES: usize = 16 << 10;
-/// An argument up to this size, on one line, is listed beside its name.
-const LINE_BYTES: usize = 120;
 /// So many items are laid out together.
 const SECTION: usize = 100;
-/// Of a longer output, the beginning and the end are on the page.
-const OUTPUT_BYTES: (usize, usize) = (6 << 10, 2 << 10);
 
 /// How a page is written.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +31,8 @@ pub struct Style<'i> {
     pub is_full: bool,
     /// Pictures of the log.
     pub images: &'i Images,
+    /// For what costs that no log states.
+    pub prices: &'i Prices,
 }
 
 /// Writes a view as a page.
@@ -48,7 +44,7 @@ pub fn write(view: &SessionView, style: Style<'_>, out: &mut impl Write) -> io::
     let mut page = Page {
         out,
         style,
-        prompts: Numbers::Given(0),
+        tape: view.tape,
     };
     page.header(view, "h1")?;
     page.out.write_all(
@@ -66,50 +62,11 @@ pub fn write(view: &SessionView, style: Style<'_>, out: &mut impl Write) -> io::
     end(page.out)
 }
 
-/// The beginning of a page, with its policy and style.
-fn begin(title: &str, out: &mut impl Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"engram\">\n\
-         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
-        policy(),
-        escaped(&visible_line(title))
-    )
-}
-
-fn end(out: &mut impl Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "<footer>Made by engram from the log of the session.</footer>\n<script>{SCRIPT}</script>\n</body>\n</html>"
-    )
-}
-
-/// The policy allows the page's own style and script, by their hashes, and pictures that are inside the page.
-fn policy() -> String {
-    let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
-    format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'",
-        hash(STYLE),
-        hash(SCRIPT)
-    )
-}
-
-/// Whether prompts have numbers: those of the session itself, which the contents lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Numbers {
-    /// So many had one so far.
-    Given(u64),
-    /// Inside a sub-agent.
-    No,
-}
-
 struct Page<'o, 'i, W> {
     out: &'o mut W,
     style: Style<'i>,
-    prompts: Numbers,
+    /// The tape of the session or sub-agent that is written.
+    tape: usize,
 }
 
 /// True for what a person wrote in this session.
@@ -128,9 +85,9 @@ impl<W: Write> Page<'_, '_, W> {
         let lines = (title != heading)
             .then_some(heading)
             .into_iter()
-            .chain(summary(view));
-        for line in lines {
-            write!(self.out, "<p>{}</p>", escaped(&visible_line(&line)))?;
+            .chain(summary(view, self.style.prices));
+        for text in lines {
+            write!(self.out, "<p>{}</p>", line(&text))?;
         }
         let files = view.all_files();
         if element == "h1" && !files.is_empty() {
@@ -164,7 +121,7 @@ impl<W: Write> Page<'_, '_, W> {
             self.out,
             "<nav aria-label=\"Prompts\"><details open><summary>{count}</summary><ol>"
         )?;
-        for (number, item) in (1..).zip(prompts) {
+        for item in prompts {
             let text = match &item.body {
                 Body::Message(message) => message.text.as_deref().and_then(first_line),
                 _ => None,
@@ -172,7 +129,8 @@ impl<W: Write> Page<'_, '_, W> {
             let text = text.unwrap_or_else(|| "(no text)".to_owned());
             write!(
                 self.out,
-                "<li><a href=\"#p{number}\">{}</a></li>",
+                "<li><a href=\"#{}\">{}</a></li>",
+                self.anchor(item.seq),
                 escaped(&visible_line(&text))
             )?;
         }
@@ -205,7 +163,7 @@ impl<W: Write> Page<'_, '_, W> {
 
     /// Notices of no importance, folded into one article.
     fn group(&mut self, first: &Item, items: &[Item]) -> io::Result<()> {
-        self.begin(first, "aside")?;
+        write!(self.out, "<article class=\"aside\">")?;
         write!(
             self.out,
             "<details><summary>{}<b>{}</b></summary>",
@@ -229,7 +187,8 @@ impl<W: Write> Page<'_, '_, W> {
                 let short = escaped(&short_usage(sum));
                 writeln!(
                     self.out,
-                    "<details><summary>{short}</summary>{}</details></article>",
+                    "<details><summary>{short} {}</summary>{}</details></article>",
+                    self.link(item),
                     escaped(&visible_line(&line))
                 )
             }
@@ -275,152 +234,6 @@ impl<W: Write> Page<'_, '_, W> {
         }
     }
 
-    fn call(&mut self, item: &Item, call: &Call) -> io::Result<()> {
-        self.begin(
-            item,
-            if call.has_failed() {
-                "call failed"
-            } else {
-                "call"
-            },
-        )?;
-        let size: usize = call
-            .diffs
-            .iter()
-            .flat_map(|diff| &diff.parts)
-            .map(|(_, text)| text.len())
-            .sum();
-        let is_open = !call.agents.is_empty() || (size > 0 && size <= UNFOLDED_BYTES);
-        write!(
-            self.out,
-            "<details{}><summary>{}",
-            if is_open { " open" } else { "" },
-            time(item)
-        )?;
-        let summary = visible_line(call.summary.as_deref().unwrap_or_default());
-        write!(
-            self.out,
-            "<b>{}</b> <code>{}</code>",
-            escaped(&visible_line(&call.tool)),
-            escaped(&summary)
-        )?;
-        writeln!(
-            self.out,
-            " <i>{}</i></summary>",
-            escaped(&visible_line(&outcome(call)))
-        )?;
-        self.arguments(&call.arguments)?;
-        for diff in &call.diffs {
-            self.diff(diff)?;
-        }
-        self.list(&call.effects)?;
-        for agent in &call.agents {
-            self.agent(agent)?;
-        }
-        if let Some(result) = &call.result {
-            // What a harness answers to a change is the change again.
-            self.result(result, !call.diffs.is_empty() && !call.has_failed())?;
-        }
-        writeln!(self.out, "</details></article>")
-    }
-
-    /// Short arguments side by side, long ones in boxes.
-    fn arguments(&mut self, arguments: &[(String, String)]) -> io::Result<()> {
-        let is_short = |value: &str| value.len() <= LINE_BYTES && !value.contains('\n');
-        let (short, long): (Vec<_>, Vec<_>) =
-            arguments.iter().partition(|(_, value)| is_short(value));
-        if !short.is_empty() {
-            write!(self.out, "<dl class=\"arguments\">")?;
-            for (name, value) in short {
-                write!(
-                    self.out,
-                    "<dt>{}</dt><dd>{}</dd>",
-                    escaped(&visible_line(name)),
-                    escaped(&visible_line(value))
-                )?;
-            }
-            writeln!(self.out, "</dl>")?;
-        }
-        for (name, value) in long {
-            write!(self.out, "<h4>{}</h4>", escaped(&visible_line(name)))?;
-            self.output(value)?;
-        }
-        Ok(())
-    }
-
-    fn result(&mut self, result: &CallResult, is_folded: bool) -> io::Result<()> {
-        for (name, text) in [("output", &result.stdout), ("error output", &result.stderr)] {
-            let Some(text) = text.as_ref().filter(|text| !text.is_empty()) else {
-                continue;
-            };
-            if is_folded {
-                write!(
-                    self.out,
-                    "<details><summary class=\"fact\">{name}</summary>"
-                )?;
-                self.output(text)?;
-                write!(self.out, "</details>")?;
-            } else {
-                write!(self.out, "<h4>{name}</h4>")?;
-                self.output(text)?;
-            }
-        }
-        self.attached(&result.files)
-    }
-
-    /// The text of an output. A long one is cut in the middle, unless everything is wanted.
-    fn output(&mut self, text: &str) -> io::Result<()> {
-        let (first, last) = OUTPUT_BYTES;
-        if self.style.is_full || text.len() <= first + last {
-            return self.block("code", text);
-        }
-        let (begin, end) = (
-            text.floor_char_boundary(first),
-            text.ceil_char_boundary(text.len() - last),
-        );
-        self.block("code", &text[..begin])?;
-        let left_out = super::words::number((end - begin) as u64);
-        write!(
-            self.out,
-            "<p class=\"fact\">{left_out} bytes are left out; <code>--full</code> shows them</p>"
-        )?;
-        self.block("code", &text[end..])
-    }
-
-    /// Pictures that the log has, and the names of other files.
-    fn attached(&mut self, files: &[Attached]) -> io::Result<()> {
-        for file in files {
-            let label = escaped(&visible_line(&file.label));
-            match self.style.images.get(file) {
-                Some(image) => write!(
-                    self.out,
-                    "<img src=\"data:{};base64,{}\" alt=\"{label}\">",
-                    image.media_type, image.base64
-                )?,
-                None => write!(self.out, "<p class=\"fact\">{label}</p>")?,
-            }
-        }
-        Ok(())
-    }
-
-    fn diff(&mut self, diff: &Diff) -> io::Result<()> {
-        write!(self.out, "<pre class=\"diff\">")?;
-        for (sign, text) in &diff.parts {
-            let element = match sign {
-                Sign::Removed => "del",
-                Sign::Added => "ins",
-                Sign::Same | Sign::Header => "span",
-            };
-            let prefix = sign.prefix();
-            let text = format!(
-                "{prefix}{}",
-                visible(text).replace('\n', &format!("\n{prefix}"))
-            );
-            write!(self.out, "<{element}>{}\n</{element}>", escaped(&text))?;
-        }
-        writeln!(self.out, "</pre>")
-    }
-
     fn notice(&mut self, item: &Item, notice: &Notice) -> io::Result<()> {
         let class = match notice.kind {
             NoticeKind::Error => "notice failed",
@@ -442,21 +255,44 @@ impl<W: Write> Page<'_, '_, W> {
             "<details class=\"agent\"><summary>sub-agent <b>{title}</b></summary>"
         )?;
         self.header(agent, "h3")?;
-        let outer = std::mem::replace(&mut self.prompts, Numbers::No);
+        let outer = std::mem::replace(&mut self.tape, agent.tape);
         self.items(&agent.items)?;
-        self.prompts = outer;
+        self.tape = outer;
         writeln!(self.out, "</details>")
     }
 
+    /// Begins the article of an item, with an anchor for each event that it shows.
     fn begin(&mut self, item: &Item, class: &str) -> io::Result<()> {
         let replay = if item.is_replay { " replay" } else { "" };
         let undone = if item.is_undone { " undone" } else { "" };
-        let mut id = String::new();
-        if let (Numbers::Given(number), true) = (&mut self.prompts, is_prompt(item)) {
-            *number += 1;
-            id = format!(" id=\"p{number}\"");
+        if matches!(item.body, Body::Agent(_)) {
+            return write!(self.out, "<article class=\"{class}\">");
         }
-        write!(self.out, "<article class=\"{class}{replay}{undone}\"{id}>")
+        let id = self.anchor(item.seq);
+        write!(
+            self.out,
+            "<article class=\"{class}{replay}{undone}\" id=\"{id}\">"
+        )?;
+        for seq in &item.also {
+            write!(self.out, "<span id=\"{}\"></span>", self.anchor(*seq))?;
+        }
+        Ok(())
+    }
+
+    /// The id of an event: `e12`, of another tape of the family `t3e12`.
+    fn anchor(&self, seq: u64) -> String {
+        match self.tape {
+            0 => format!("e{seq}"),
+            tape => format!("t{tape}e{seq}"),
+        }
+    }
+
+    /// A link to an item. The style shows its address, so that a search does not find it.
+    fn link(&self, item: &Item) -> String {
+        format!(
+            "<a class=\"at\" href=\"#{}\" title=\"link to this event\"></a>",
+            self.anchor(item.seq)
+        )
     }
 
     /// The heading of an item. If `folded`, it is all that is visible at first; [`Page::end`] ends what it folds.
@@ -470,12 +306,7 @@ impl<W: Write> Page<'_, '_, W> {
             .filter(|(is_so, _)| *is_so)
             .map(|(_, mark)| *mark)
             .collect();
-        let link = match self.prompts {
-            Numbers::Given(number) if is_prompt(item) => {
-                format!("<a href=\"#p{number}\" title=\"link to this prompt\">#{number}</a>")
-            }
-            _ => String::new(),
-        };
+        let link = self.link(item);
         let (begin, end) = if folded {
             ("<details><summary>", "</summary>")
         } else {
@@ -526,42 +357,4 @@ fn time(item: &Item) -> String {
         escaped(&visible_line(time)),
         escaped(&visible_line(clock(time)))
     )
-}
-
-/// Text for an element or a quoted attribute.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 16);
-    let mut rest = text;
-    while let Some(at) = rest.find(['&', '<', '>', '"', '\'']) {
-        out.push_str(&rest[..at]);
-        out.push_str(match rest.as_bytes()[at] {
-            b'&' => "&amp;",
-            b'<' => "&lt;",
-            b'>' => "&gt;",
-            b'"' => "&quot;",
-            _ => "&#39;",
-        });
-        rest = &rest[at + 1..];
-    }
-    out.push_str(rest);
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_escaped_for_elements_and_attributes() {
-        assert_eq!(
-            escaped("<script>'a' & \"b\"</script>"),
-            "&lt;script&gt;&#39;a&#39; &amp; &quot;b&quot;&lt;/script&gt;"
-        );
-        assert_eq!(escaped("é\n"), "é\n");
-    }
-
-    #[test]
-    fn style_and_script_cannot_end_their_element() {
-        assert!(!STYLE.contains('<') && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
-    }
 }

@@ -118,8 +118,19 @@ pub(super) const EDITS: &[Break] = &[
     of_codex(events(
         "hashes more of a call than the file had",
         "edit.statements",
-        hash_whole_arguments,
+        |tape| hash_whole_arguments(tape, "before"),
     )),
+    Break {
+        adapter: "opencode",
+        ..over(
+            &["opencode/1.18.33/o_patch"],
+            events(
+                "hashes more of a call than a formatter leaves",
+                "edit.statements",
+                |tape| hash_whole_arguments(tape, "after"),
+            ),
+        )
+    },
     of_codex(events(
         "leaves out the number of lines of a snippet",
         "snippet.lines",
@@ -149,13 +160,10 @@ pub(super) const EDITS: &[Break] = &[
     )),
 ];
 
-/// The hash of the arguments of the call of a snippet, in place of its own.
-fn hash_whole_arguments(tape: &mut Tape) {
-    let Some(at) = tape.find(&[
-        "\"k\":\"code.edit\"",
-        "\"basis\":\"snippet\"",
-        "\"before_hash\"",
-    ]) else {
+/// The hash of the whole patch in the call of a snippet, in place of its own.
+fn hash_whole_arguments(tape: &mut Tape, side: &str) {
+    let hash = format!("\"{side}_hash\"");
+    let Some(at) = tape.find(&["\"k\":\"code.edit\"", "\"basis\":\"snippet\"", &hash]) else {
         return;
     };
     let id = tape.field(at, "call_id").unwrap_or_default().to_owned();
@@ -163,12 +171,15 @@ fn hash_whole_arguments(tape: &mut Tape) {
         return;
     };
     let call: serde_json::Value = serde_json::from_str(tape.line(call)).unwrap_or_default();
-    let args = call["args"].as_str().unwrap_or_default();
+    let args = &call["args"];
+    let patch = args.as_str().or_else(|| args["patchText"].as_str());
+    let patch = patch.unwrap_or_default();
     for (key, value) in [
-        ("before_hash", format!("\"{}\"", Hash::of_text(args))),
-        ("before_lines", args.lines().count().to_string()),
+        ("hash", format!("\"{}\"", Hash::of_text(patch))),
+        ("lines", patch.lines().count().to_string()),
     ] {
-        if let Some(old) = tape.field(at, key).map(str::to_owned) {
+        let key = format!("{side}_{key}");
+        if let Some(old) = tape.field(at, &key).map(str::to_owned) {
             tape.replace(
                 at,
                 &format!("\"{key}\":{old}"),
