@@ -439,7 +439,7 @@ impl<'t> Text<'t> {
         }
     }
 
-    /// The pieces of one call prove each other if each stands in the text once and whole, in their order.
+    /// The pieces of one call prove each other if each stands in the text once and whole, and none in another one.
     fn take_together(&mut self, pieces: &[State], tier: Tier) {
         if pieces.len() < 2 {
             return;
@@ -451,9 +451,7 @@ impl<'t> Text<'t> {
                 .filter(|(_, run)| **run == *piece.lines)
                 .map(|(at, _)| at);
             match (found.next(), found.next()) {
-                (Some(at), None) if places.last().is_none_or(|(_, end)| *end <= at) => {
-                    places.push((at, at + piece.lines.len()));
-                }
+                (Some(at), None) => places.push((at, at + piece.lines.len())),
                 _ => return,
             }
         }
@@ -461,9 +459,13 @@ impl<'t> Text<'t> {
             .iter()
             .map(|piece| line_key::letters_of(&piece.lines))
             .sum();
-        if places.len() < 2 || sum < LOOSE.letters {
+        let mut in_order = places.clone();
+        in_order.sort_unstable();
+        let overlap = |pair: &[(usize, usize)]| pair[0].1 > pair[1].0;
+        if places.len() < 2 || sum < LOOSE.letters || in_order.windows(2).any(overlap) {
             return;
         }
+        let tier = if in_order == places { tier } else { Tier::Moved };
         let pieces = pieces.iter().filter(|piece| !piece.lines.is_empty());
         for (piece, (first, _)) in pieces.zip(places) {
             for (at, origin) in piece.origins.iter().enumerate() {
