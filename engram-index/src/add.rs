@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use engram_core::bounds::BoundedLines;
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
@@ -288,7 +289,7 @@ impl Batch {
 /// The path of the list of a directory, its size and when it was written; `None` if there is none.
 pub(crate) fn list_state(directory: &Path) -> Option<(String, u64, i64)> {
     let path = std::path::absolute(directory).ok()?.join(LIST);
-    let state = path.metadata().ok()?;
+    let state = path.symlink_metadata().ok().filter(|list| list.is_file())?;
     Some((path.to_str()?.to_owned(), state.len(), modified(&state)))
 }
 
@@ -304,10 +305,14 @@ fn modified(state: &fs::Metadata) -> i64 {
 
 /// The tapes that the list of a directory calls older, each with the one that took its place.
 fn superseded_in(directory: &Path) -> Vec<(PathBuf, PathBuf)> {
-    let Ok(list) = fs::File::open(directory.join(LIST)) else {
+    let path = directory.join(LIST);
+    // A pipe in its place would be waited for.
+    let is_file = path.symlink_metadata().is_ok_and(|list| list.is_file());
+    let Some(list) = is_file.then(|| fs::File::open(path).ok()).flatten() else {
         return Vec::new();
     };
-    let lines = BufReader::new(list).lines().map_while(Result::ok);
+    let lines = BufReader::new(BoundedLines::new(list)).lines();
+    let lines = lines.map_while(Result::ok);
     let entries = lines
         .filter(|line| line.contains("\"supersedes\""))
         .filter_map(|line| serde_json::from_str::<Listed>(&line).ok());

@@ -17,8 +17,8 @@ const ENOUGH: usize = 20;
 const PLENTY: usize = 100;
 /// A single line that stands once in each of two texts that are mostly the same tells something from so many letters on.
 const ENOUGH_OF_ONE: usize = 6;
-/// In a text that is mostly another one, a run needs a line with so many letters.
-const LONG: usize = 14;
+/// In a text that is mostly another one, a run needs a line with so many letters. A shorter one that was removed and stands there again is another line.
+pub const LONG: usize = 14;
 /// Of two lines that were copied together each has so many letters.
 const MIN_OF_PAIR: usize = 4;
 /// Lines that are compared while equal lines beside a line are looked for. What is left over then is unknown.
@@ -88,15 +88,14 @@ impl Settled {
 
 /// Lines that somebody copied, so that each of them may be the copy: long ones that stand more often in the new text than in the old one, and
 /// two others that stand one after the other more often.
-fn copied(old: &[Key], new: &[Key]) -> HashSet<Key> {
-    let in_old = counts(old);
-    let is_more = |(key, count): (Key, u32)| {
-        let is_copy = in_old.get(&key).is_some_and(|old| *old < count);
-        (is_copy && letters(key) >= MIN_OF_PAIR).then_some(key)
-    };
-    let more: HashSet<Key> = counts(new).into_iter().filter_map(is_more).collect();
+/// So are lines that stand more often, however short they are, in one run with such a line.
+fn copied(old: &[Key], new: &[Key]) -> Vec<bool> {
+    let (in_old, in_new) = (counts(old), counts(new));
+    let is_more = |key: &Key| in_old.get(key).is_some_and(|old| *old < in_new[key]);
+    let long_enough = |key: &&Key| letters(**key) >= MIN_OF_PAIR && is_more(key);
+    let more: HashSet<Key> = in_new.keys().filter(long_enough).copied().collect();
     if more.is_empty() {
-        return more;
+        return vec![false; new.len()];
     }
     let pairs = |text: &[Key]| {
         let mut pairs: HashMap<[Key; 2], u32> = HashMap::new();
@@ -115,7 +114,10 @@ fn copied(old: &[Key], new: &[Key]) -> HashSet<Key> {
         .into_iter()
         .filter(|(pair, count)| old_pairs.get(pair) < Some(count));
     let long = more.iter().copied().filter(|key| letters(*key) >= LONG);
-    more_pairs.flat_map(|(pair, _)| pair).chain(long).collect()
+    let copied: HashSet<Key> = more_pairs.flat_map(|(pair, _)| pair).chain(long).collect();
+    let runs = new.chunk_by(|one, other| is_more(one) && is_more(other));
+    let of_run = |run: &[Key]| vec![run.iter().any(|key| copied.contains(key)); run.len()];
+    runs.flat_map(of_run).collect()
 }
 
 /// Lines that an equal one between their neighbours could replace are taken out, until none is left.
@@ -149,7 +151,7 @@ fn drop_unclear(
                 continue;
             }
             compared += gap_new.len() + gap_old.len();
-            let again = copied.contains(&new[n])
+            let again = copied[n]
                 || gap_new
                     .clone()
                     .any(|other| other != n && new[other] == new[n]);
@@ -368,6 +370,15 @@ mod tests {
                 .collect::<String>()
         };
         assert_eq!(stayed(&code("abcdef"), &code("abxyfef")), "01-----");
+    }
+
+    #[test]
+    fn short_lines_beside_a_copy_are_nobodys_too() {
+        let old =
+            "value_7 = compute(7)\nv8 = 56\nvalue_14 = compute(14)\n\nvalue_19 = compute(19)\n";
+        // The block was doubled, and the beginning of the first one removed.
+        let new = "value_7 = compute(7)\nvalue_14 = compute(14)\n\nv8 = 56\nvalue_14 = compute(14)\n\nvalue_19 = compute(19)\n";
+        assert_eq!(stayed(old, new), "0-----4");
     }
 
     #[test]

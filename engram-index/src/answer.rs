@@ -122,6 +122,9 @@ pub struct CallInfo {
     /// True if the file of the tape is gone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub absent: bool,
+    /// True if the file of the tape has another text now. Nothing is quoted from it until it is taken in again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub changed: bool,
 }
 
 impl CallInfo {

@@ -7,13 +7,14 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::Connection;
 
-use crate::align::{LOOSE, Loose, align, find_runs};
+use crate::align::{LONG, LOOSE, Loose, align, find_runs};
 use crate::answer::{Tier, Why};
 use crate::explain::{self, Query};
-use crate::files::{self, Files};
+use crate::files::{self, Files, Named};
 use crate::line_key::{self, Key, counts, letters};
-use crate::replay::{Origin, Replay, State, Step, replay};
+use crate::replay::{Origin, Replay, State, replay};
 use crate::runs::{self, Of};
+use crate::steps::Step;
 
 /// Files of other names that are compared.
 const MAX_OTHER_FILES: usize = 4;
@@ -60,7 +61,7 @@ pub struct Attributed {
 /// Finds who made each line of the text of a question.
 pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attributed> {
     let text = line_key::keys(query.text);
-    let files = files::find(db, &query.paths, query.repo.as_ref())?;
+    let files = files::of_question(db, query)?;
     let own = replay(db, &files, query.at, &text)?;
     let mut of_text = Text::new(&text);
     let is_same = of_text.compare(&own, Tier::Line);
@@ -139,7 +140,7 @@ fn from_elsewhere(
 /// A file, and others of the index with the same path: sessions below different directories name it differently.
 fn same_file(db: &Connection, file: i64) -> rusqlite::Result<Files> {
     let mut same = files::find(db, &[explain::path_of(db, file)?], None)?;
-    same.insert(file, String::new());
+    same.insert(file, Named::default());
     Ok(same)
 }
 
@@ -355,14 +356,38 @@ impl<'t> Text<'t> {
             .filter(|state| state.lines == best.lines)
             .cloned()
             .collect();
+        let again = self.written_again(best, own);
         for (at, from) in aligned.from.iter().enumerate() {
-            if let Some(old) = *from {
-                self.found[at] = Found::At(tier, origin_of_all(&equal, best, old));
-            } else if aligned.unclear[at] {
-                self.found[at] = Found::Unclear;
+            match *from {
+                Some(old) if !again.contains(&self.text[at]) => {
+                    self.found[at] = Found::At(tier, origin_of_all(&equal, best, old));
+                }
+                None if !aligned.unclear[at] => {}
+                _ => self.found[at] = Found::Unclear,
             }
         }
         aligned.from.into_iter().flatten().collect()
+    }
+
+    /// Short lines of which later calls removed some, and which are as many as before: somebody wrote them again, and nobody knows which ones. Who
+    /// put a long line back put that line back.
+    fn written_again(&self, best: &State, own: &Replay) -> HashSet<Key> {
+        let mut removed: HashMap<Key, u32> = HashMap::new();
+        let later = own
+            .removed
+            .iter()
+            .filter(|removed| removed.step > best.at && own.steps[removed.step].file == best.file);
+        for key in later.flat_map(|removed| &removed.lines) {
+            if letters(*key) < LONG {
+                *removed.entry(*key).or_default() += 1;
+            }
+        }
+        let in_best = counts(&best.lines);
+        let is_again = |(key, gone): (Key, u32)| {
+            let now = self.counts.get(&key)?;
+            (now + gone > *in_best.get(&key)?).then_some(key)
+        };
+        removed.into_iter().filter_map(is_again).collect()
     }
 
     /// What a later step made again is of that step, though an older text has more lines in common.
@@ -414,7 +439,7 @@ impl<'t> Text<'t> {
         }
     }
 
-    /// The pieces of one call prove each other if each stands in the text once and whole, in their order.
+    /// The pieces of one call prove each other if each stands in the text once and whole, and none in another one.
     fn take_together(&mut self, pieces: &[State], tier: Tier) {
         if pieces.len() < 2 {
             return;
@@ -426,9 +451,7 @@ impl<'t> Text<'t> {
                 .filter(|(_, run)| **run == *piece.lines)
                 .map(|(at, _)| at);
             match (found.next(), found.next()) {
-                (Some(at), None) if places.last().is_none_or(|(_, end)| *end <= at) => {
-                    places.push((at, at + piece.lines.len()));
-                }
+                (Some(at), None) => places.push((at, at + piece.lines.len())),
                 _ => return,
             }
         }
@@ -436,9 +459,13 @@ impl<'t> Text<'t> {
             .iter()
             .map(|piece| line_key::letters_of(&piece.lines))
             .sum();
-        if places.len() < 2 || sum < LOOSE.letters {
+        let mut in_order = places.clone();
+        in_order.sort_unstable();
+        let overlap = |pair: &[(usize, usize)]| pair[0].1 > pair[1].0;
+        if places.len() < 2 || sum < LOOSE.letters || in_order.windows(2).any(overlap) {
             return;
         }
+        let tier = if in_order == places { tier } else { Tier::Moved };
         let pieces = pieces.iter().filter(|piece| !piece.lines.is_empty());
         for (piece, (first, _)) in pieces.zip(places) {
             for (at, origin) in piece.origins.iter().enumerate() {

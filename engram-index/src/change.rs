@@ -234,6 +234,22 @@ pub(crate) fn replaced_to(old: &str, replaced: &[Replaced], hash: &Digest) -> Op
     single.chain([all]).find(|text| is_hash(text, hash))
 }
 
+/// A heading before a text in the output of a call has fewer lines.
+const MAX_HEADING: usize = 64;
+
+/// The whole text with this hash at the end of the output of a call.
+pub(crate) fn shown_whole(output: &str, hash: &Digest) -> Option<State> {
+    let mut rest = Some(output);
+    for _ in 0..MAX_HEADING {
+        let text = rest?;
+        if let Some(state) = State::of(text).fitting(Some(hash)) {
+            return Some(state);
+        }
+        rest = text.split_once('\n').map(|(_, rest)| rest);
+    }
+    None
+}
+
 /// The lines of a range in the output of a read: with a number before each line, or as they are. They have the hash that the tape states.
 pub(crate) fn numbered(output: &str, (first, last): (i64, i64), hash: &Digest) -> Option<String> {
     let output = output.replace("\r\n", "\n");
@@ -254,8 +270,10 @@ pub(crate) fn numbered(output: &str, (first, last): (i64, i64), hash: &Digest) -
     if of_range.len() == count && is_hash(&joined, hash) {
         return Some(joined);
     }
-    // A heading has a few lines at most.
-    let runs = all.windows(count).take(64).map(|run| run.join("\n"));
+    let runs = all
+        .windows(count)
+        .take(MAX_HEADING)
+        .map(|run| run.join("\n"));
     runs.into_iter().find(|run| is_hash(run, hash))
 }
 

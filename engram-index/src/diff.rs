@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 
-use crate::line_key::Key;
+use crate::line_key::{Key, are_next, is_hole, nth_hole};
+use crate::text_state::MAX_LINES;
+use crate::varint;
 
 /// Lines that became other lines. What stands between two hunks stayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,10 +74,7 @@ pub fn encode(old: &[Key], new: &[Key], data: &mut Vec<u8>) {
     for hunk in &hunks {
         number(data, hunk.old.start - at);
         number(data, hunk.old.len());
-        number(data, hunk.new.len());
-        new[hunk.new.clone()]
-            .iter()
-            .for_each(|key| data.extend_from_slice(&key.to_le_bytes()));
+        write_keys(data, &new[hunk.new.clone()]);
         at = hunk.old.end;
     }
 }
@@ -85,13 +84,10 @@ pub fn decode(old: &[Key], data: &mut &[u8]) -> Option<Vec<Key>> {
     let mut new = Vec::new();
     let mut at = 0_usize;
     for _ in 0..next(data)? {
-        let (stay, go, come) = (next(data)?, next(data)?, next(data)?);
+        let (stay, go) = (next(data)?, next(data)?);
         new.extend_from_slice(old.get(at..at.checked_add(stay)?)?);
         at = at.checked_add(stay)?.checked_add(go)?;
-        let (keys, rest) = data.split_at_checked(come.checked_mul(8)?)?;
-        *data = rest;
-        let keys = keys.chunks_exact(8);
-        new.extend(keys.map(|key| Key::from_le_bytes(key.try_into().unwrap_or_default())));
+        read_keys(data, &mut new)?;
     }
     new.extend_from_slice(old.get(at..)?);
     Some(new)
@@ -111,35 +107,63 @@ pub fn come(mut data: &[u8], skip: usize) -> Vec<Key> {
 fn come_of_one(data: &mut &[u8]) -> Option<Vec<Key>> {
     let mut found = Vec::new();
     for _ in 0..next(data)? {
-        let (_, _, come) = (next(data)?, next(data)?, next(data)?);
-        let (keys, rest) = data.split_at_checked(come.checked_mul(8)?)?;
-        *data = rest;
-        let keys = keys.chunks_exact(8);
-        found.extend(keys.map(|key| Key::from_le_bytes(key.try_into().unwrap_or_default())));
+        let _ = (next(data)?, next(data)?);
+        read_keys(data, &mut found)?;
     }
     Some(found)
 }
 
-/// Writes a number, seven bits a byte, the lowest first; the last byte is below 128.
-fn number(data: &mut Vec<u8>, mut number: usize) {
-    while number >= 128 {
-        data.push((number as u8) | 128);
-        number >>= 7;
+/// Writes how many lines come, and the lines in runs: known ones each with its key, or unknown ones that follow each other with the first key.
+fn write_keys(data: &mut Vec<u8>, keys: &[Key]) {
+    number(data, keys.len());
+    for run in keys.chunk_by(|one, other| match is_hole(*one) {
+        true => are_next(*one, *other),
+        false => !is_hole(*other),
+    }) {
+        let are_unknown = is_hole(run[0]);
+        number(data, run.len() << 1 | usize::from(are_unknown));
+        let written = if are_unknown { &run[..1] } else { run };
+        written
+            .iter()
+            .for_each(|key| data.extend_from_slice(&key.to_le_bytes()));
     }
-    data.push(number as u8);
+}
+
+/// Reads what [`write_keys`] wrote.
+fn read_keys(data: &mut &[u8], keys: &mut Vec<Key>) -> Option<()> {
+    let end = keys.len().checked_add(next(data)?)?;
+    while keys.len() < end {
+        let head = next(data)?;
+        let (count, are_unknown) = (head >> 1, head & 1 == 1);
+        if count == 0 || count > end - keys.len() {
+            return None;
+        }
+        let written = if are_unknown { 1 } else { count };
+        let (run, rest) = data.split_at_checked(written.checked_mul(8)?)?;
+        *data = rest;
+        let run = run
+            .chunks_exact(8)
+            .map(|key| Key::from_le_bytes(key.try_into().unwrap_or_default()));
+        match are_unknown {
+            true => {
+                // No text is so long, whatever damaged data says.
+                if keys.len() + count > 8 * MAX_LINES {
+                    return None;
+                }
+                keys.extend(run.flat_map(|first| (0..count).map(move |n| nth_hole(first, n))));
+            }
+            false => keys.extend(run),
+        }
+    }
+    Some(())
+}
+
+fn number(data: &mut Vec<u8>, number: usize) {
+    varint::write(data, number as u64);
 }
 
 fn next(data: &mut &[u8]) -> Option<usize> {
-    let mut number = 0;
-    for shift in (0..63).step_by(7) {
-        let (byte, rest) = data.split_first()?;
-        *data = rest;
-        number |= usize::from(byte & 127) << shift;
-        if *byte < 128 {
-            return Some(number);
-        }
-    }
-    None
+    usize::try_from(varint::read(data)?).ok()
 }
 
 #[cfg(test)]
@@ -159,6 +183,16 @@ mod tests {
             for (n, from) in stayed(&hunks(&old, &new), new.len()).into_iter().enumerate() {
                 prop_assert!(from.is_none_or(|o| old[o] == new[n]));
             }
+        }
+
+        #[test]
+        fn unknown_lines_take_few_bytes(known in prop::collection::vec(any::<u64>(), 0..6), unknown in 0_usize..5000) {
+            let holes = (0..unknown).map(|n| crate::line_key::hole("x", n));
+            let new: Vec<Key> = known.iter().copied().chain(holes).chain(known.iter().copied()).collect();
+            let mut data = Vec::new();
+            encode(&[], &new, &mut data);
+            prop_assert!(data.len() < 24 + 24 * known.len(), "{}", data.len());
+            prop_assert_eq!(decode(&[], &mut data.as_slice()), Some(new));
         }
 
         #[test]

@@ -19,6 +19,14 @@ pub enum Error {
         /// The schema of this program.
         expected: i64,
     },
+    /// What lies in the place of a file of the index is not a file of the index.
+    #[error("{} is {what}; nothing was read or written there. Move it away, or name another directory with `--index DIR`", path.display())]
+    Foreign {
+        /// The place.
+        path: PathBuf,
+        /// What lies there.
+        what: &'static str,
+    },
     /// The file system failed.
     #[error("{}: {source}", path.display())]
     Io {
@@ -70,6 +78,7 @@ impl Error {
         match self {
             Error::NoIndex(_) => "no_index",
             Error::OtherSchema { .. } => "index_schema",
+            Error::Foreign { .. } => "index_foreign",
             Error::Io { .. } => "io",
             Error::Full(_) => "index_full",
             Error::Sqlite { .. } => "index_failed",
@@ -90,10 +99,13 @@ impl Error {
 
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Error {
         use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
-        // Readers share memory through a file (`-shm`), which needs room on the disk too.
+        use rusqlite::ffi::{SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE};
+        // Readers share memory through a file (`-shm`), which needs room on the disk too. And a file that reached the limit of the process or a
+        // quota cannot be written, which SQLite does not tell from a broken disk.
+        let no_room = [SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE];
         if source
             .sqlite_error()
-            .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
+            .is_some_and(|error| no_room.contains(&error.extended_code))
         {
             return Error::Full(path.to_owned());
         }

@@ -8,10 +8,10 @@ use rusqlite::Connection;
 
 use crate::answer::{Answer, Item, LineCounts, Tier, Why};
 use crate::attribute::{self, Attributed, Line};
-use crate::files::{InRepo, list};
+use crate::files::{Earlier, InRepo, list};
 use crate::hit::Hit;
-use crate::replay::Step;
 use crate::rows::{Kind, What};
+use crate::steps::Step;
 use crate::window::Keys;
 use crate::{line_key, names, said, window};
 
@@ -28,6 +28,8 @@ pub struct Query<'q> {
     pub paths: Vec<String>,
     /// The same file as a repository knows it.
     pub repo: Option<InRepo>,
+    /// Names that it had in earlier commits of `repo`, the newest first.
+    pub earlier: Vec<Earlier>,
     /// The whole text.
     pub text: &'q str,
     /// The lines that are asked for, from 1, both ends included; all if `None`.
@@ -61,6 +63,7 @@ impl<'q> Query<'q> {
         Query {
             paths: Vec::new(),
             repo: None,
+            earlier: Vec::new(),
             text,
             range: None,
             at: None,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::explain::Query;
 use crate::names;
 
 /// Most files that one path means.
@@ -18,8 +19,50 @@ pub struct InRepo {
     pub path: String,
 }
 
-/// The numbers of files, with their full paths.
-pub type Files = BTreeMap<i64, String>;
+/// A name that the file of a question had in earlier commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Earlier {
+    /// The path below the root of the repository.
+    pub path: String,
+    /// When the commit was written that gave the file its next name, in milliseconds since 1970: what sessions did to a file of this name
+    /// later is of another file.
+    pub until: i64,
+}
+
+/// A file of the index.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Its full path.
+    pub path: String,
+    /// If it is an earlier name of the file of a question: as [`Earlier::until`].
+    pub until: Option<i64>,
+}
+
+/// The numbers of files.
+pub type Files = BTreeMap<i64, Named>;
+
+/// The files of a question: those that its paths mean, and those that had the same file under earlier names.
+pub fn of_question(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Files> {
+    let mut files = find(db, &query.paths, query.repo.as_ref())?;
+    let (Some(repo), Some(path)) = (&query.repo, query.paths.first()) else {
+        return Ok(files);
+    };
+    let path = names::path(path);
+    let Some(root) = path.strip_suffix(&repo.path) else {
+        return Ok(files);
+    };
+    for earlier in &query.earlier {
+        let below = InRepo {
+            url: repo.url.clone(),
+            path: earlier.path.clone(),
+        };
+        for (file, mut named) in find(db, &[format!("{root}{}", earlier.path)], Some(&below))? {
+            named.until = Some(earlier.until);
+            files.entry(file).or_insert(named);
+        }
+    }
+    Ok(files)
+}
 
 /// The files that these paths mean (one file may have several, through links of the file system), or that are this file in a clone.
 pub fn find(db: &Connection, paths: &[String], repo: Option<&InRepo>) -> rusqlite::Result<Files> {
@@ -40,7 +83,13 @@ pub fn find(db: &Connection, paths: &[String], repo: Option<&InRepo>) -> rusqlit
             } else {
                 format!("{root}/{path}")
             };
-            files.insert(file, shown);
+            files.insert(
+                file,
+                Named {
+                    path: shown,
+                    until: None,
+                },
+            );
         }
         Ok(())
     };
@@ -83,7 +132,8 @@ fn follow_links(db: &Connection, files: &mut Files) -> rusqlite::Result<()> {
             .query_map([file], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Result<_, _>>()?;
         for (id, path) in from {
-            if files.len() < MAX_FILES && files.insert(id, path).is_none() {
+            let named = Named { path, until: None };
+            if files.len() < MAX_FILES && files.insert(id, named).is_none() {
                 open.push(id);
             }
         }

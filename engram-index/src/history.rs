@@ -10,7 +10,7 @@ use crate::anchors::{self, Side};
 use crate::answer::{CallInfo, Quote};
 use crate::attribute;
 use crate::explain::{self, Query, Words, path_of};
-use crate::files::{self, Files, list};
+use crate::files::{self, Files, Named, list};
 use crate::hit::Hit;
 use crate::line_key::Key;
 use crate::replay::Replay;
@@ -66,7 +66,7 @@ pub fn history(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
     if query.range.is_some() {
         return history_of_lines(db, query);
     }
-    let files = files::find(db, &query.paths, query.repo.as_ref())?;
+    let files = files::of_question(db, query)?;
     let condition = format!(
         "file IN ({}) AND ifnull(t, 0) <= ?1 ORDER BY t DESC, tape DESC, seq DESC",
         list(&files)
@@ -110,10 +110,10 @@ pub fn removed(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
         Files::from_iter(
             attribute::files_of(db, &asked)?
                 .into_iter()
-                .map(|file| (file, String::new())),
+                .map(|file| (file, Named::default())),
         )
     } else {
-        files::find(db, &query.paths, query.repo.as_ref())?
+        files::of_question(db, query)?
     };
     let steps = replay::replay(db, &files, query.at, &asked)?;
     let wanted: Vec<usize> = match query.range {

@@ -29,9 +29,19 @@ pub const fn bare(key: Key) -> Key {
     if is_hole(key) { key } else { key & !EXACT }
 }
 
-/// The key of an unknown line: equal to itself and to nothing else. `of` names the place of the line on its tape.
-pub fn hole(of: &str) -> Key {
-    first_bytes(of.as_bytes()) | HOLE
+/// The key of an unknown line: equal to itself and to nothing else. `of` names the step that left it unknown, and `n` is its number there.
+pub fn hole(of: &str, n: usize) -> Key {
+    nth_hole(first_bytes(of.as_bytes()) | HOLE, n)
+}
+
+/// True for two unknown lines of one step that follow each other.
+pub const fn are_next(one: Key, other: Key) -> bool {
+    is_hole(one) && other == nth_hole(one, 1)
+}
+
+/// The unknown line so many lines after another one.
+pub const fn nth_hole(first: Key, n: usize) -> Key {
+    first.wrapping_add((n as u64) << 8)
 }
 
 /// True for a line whose text nobody knows.
@@ -92,7 +102,11 @@ mod tests {
         assert_eq!(key("a b"), key("a b\r"));
         assert_ne!(key("a b"), key("a  b"));
         assert_eq!(
-            (letters(key(" a b\t")), letters(key("")), letters(hole("x"))),
+            (
+                letters(key(" a b\t")),
+                letters(key("")),
+                letters(hole("x", 0))
+            ),
             (2, 0, 0)
         );
         assert_eq!(letters(key(&"x".repeat(900))), 254);
@@ -104,7 +118,7 @@ mod tests {
         assert_ne!(one, other);
         assert_eq!(bare(one), bare(other));
         assert_ne!(bare(one), bare(key("print('a c')")));
-        assert_ne!(bare(hole("x")), bare(hole("y")));
+        assert_ne!(bare(hole("x", 0)), bare(hole("x", 1)));
     }
 
     #[test]

@@ -9,7 +9,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::anchors::{self, Side};
 use crate::hit::Hit;
 use crate::rows::What;
-use crate::{tape_file, window};
+use crate::tape_file;
+use crate::window::{self, There};
 
 /// Most earlier edits of one edit, of one answer, and most edits in a row.
 const MAX_OF_ONE: usize = 50;
@@ -241,7 +242,7 @@ fn through(step: &[Hit], ranges: &[(i64, i64)]) -> (Vec<Hit>, Vec<(i64, i64)>) {
 /// The fingerprints of both sides of an edit, from its tape.
 fn fingerprints(db: &Connection, hit: &Hit) -> rusqlite::Result<(Vec<u64>, Vec<u64>)> {
     let none = (Vec::new(), Vec::new());
-    let (tape, absent) = window::place(db, hit.tape)?;
+    let (tape, there) = window::checked_place(db, hit.tape)?;
     let sql = "SELECT offset FROM call WHERE tape = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT 1";
     let seq = hit.call.unwrap_or(hit.seq);
     let offset: Option<u64> = db
@@ -249,7 +250,7 @@ fn fingerprints(db: &Connection, hit: &Hit) -> rusqlite::Result<(Vec<u64>, Vec<u
         .query_row([hit.tape, seq], |row| row.get(0))
         .optional()?;
     let Some(text) = offset
-        .filter(|_| !absent)
+        .filter(|_| there == There::Tape)
         .and_then(|offset| tape_file::open_at(&tape, offset).ok())
     else {
         return Ok(none);

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::rows::SpanRow;
 use crate::runs::{self, Of};
-use crate::store::{self, DATABASE, SCHEMA, Writer};
+use crate::store::{self, DATABASE, SCHEMA, Writer, with_suffix};
 use crate::write::AFTER;
 use crate::{Added, read_back, take_in};
 
@@ -225,6 +225,11 @@ pub fn rebuild(
 ) -> Result<Added, Error> {
     let lock = store::lock(directory, wait)?;
     let (old, new) = (directory.join(DATABASE), directory.join("index.db.new"));
+    let older = directory.join("index.db.old");
+    // Nothing that is somebody else's is moved or removed.
+    for path in [&old, &new, &older] {
+        store::look_at(path)?;
+    }
     remove(&new)?;
     let mut all: Vec<PathBuf> = known_paths(&old)
         .into_iter()
@@ -252,7 +257,6 @@ pub fn rebuild(
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         .map_err(failed)?;
     let lock = writer.into_lock();
-    let older = directory.join("index.db.old");
     remove(&older)?;
     if old.exists() {
         // The log of the old database belongs to its name.
@@ -289,11 +293,8 @@ fn known_paths(database: &Path) -> Vec<PathBuf> {
 }
 
 fn remove(database: &Path) -> Result<(), Error> {
-    for path in [
-        database.to_owned(),
-        with_suffix(database, "-wal"),
-        with_suffix(database, "-shm"),
-    ] {
+    let logs = store::LOGS.map(|suffix| with_suffix(database, suffix));
+    for path in logs.into_iter().chain([database.to_owned()]) {
         match fs::remove_file(&path) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -301,10 +302,4 @@ fn remove(database: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }

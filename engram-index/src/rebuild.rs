@@ -12,8 +12,8 @@ use engram_core::hash::Hash;
 
 use crate::arguments::{Arguments, sides};
 use crate::change::{
-    Change, Pool, Spanned, numbered, patched, put, replaced_to, strings_replaced, strs, unapplied,
-    whole,
+    Change, Pool, Spanned, numbered, patched, put, replaced_to, shown_whole, strings_replaced,
+    strs, unapplied, whole,
 };
 use crate::diff;
 use crate::line_key::{self, Key, hole, key, lines};
@@ -23,6 +23,8 @@ use crate::text_state::{Line, MAX_LINES, State, bounds, is_hash, line};
 
 /// Arguments and results that are kept for the edits and reads that follow them.
 const MAX_KEPT_BYTES: usize = 64 << 20;
+/// Longest result of a change in which its text is looked for.
+const MAX_SHOWN: usize = 256 << 10;
 /// A read with fewer lines was not cut by the harness.
 const MAX_READ: usize = 2000;
 
@@ -92,7 +94,7 @@ impl Rebuild {
             .map_or_else(Vec::new, |command| shell::effects(command, &directory))
     }
 
-    /// Keeps the output of a call.
+    /// Keeps the output of a call that may show the text of a file.
     pub fn result(&mut self, call: u64, output: &str) {
         self.results.insert(call, output.into());
         self.keep(call, output.len());
@@ -213,7 +215,7 @@ impl Rebuild {
 
     fn hole(&self, row: &SpanRow, n: usize) -> Line {
         Line {
-            key: hole(&format!("{} {} {n}", self.name, row.seq)),
+            key: hole(&format!("{} {}", self.name, row.seq), n),
             text: None,
         }
     }
@@ -351,7 +353,8 @@ impl Rebuild {
             return;
         }
         let hunks = self.hunks(change, &arguments, known.as_ref());
-        if let Some(after) = whole(change, &arguments, &hunks) {
+        let after = whole(change, &arguments, &hunks);
+        if let Some(after) = after.or_else(|| shown_whole(self.shown(row)?, row.fah.as_ref()?)) {
             let before = hunks
                 .as_deref()
                 .and_then(|hunks| unapplied(&after, hunks))
@@ -391,6 +394,12 @@ impl Rebuild {
         written.map(|step| step.kind = Kind::Created).is_some()
     }
 
+    /// What the result of the call of a change shows. Some show the lines around it, or the whole text.
+    fn shown(&self, row: &SpanRow) -> Option<&str> {
+        let shown = self.results.get(&row.call?)?;
+        (shown.len() <= MAX_SHOWN).then_some(shown)
+    }
+
     /// The hunks of a change with ranges and texts of both sides; `None` if one of them is not known.
     fn hunks(
         &self,
@@ -415,7 +424,9 @@ impl Rebuild {
             let of_state = |range| known.and_then(|state: &State| state.text(range));
             let new = match row.ah {
                 _ if after.1 < after.0 => Some(String::new()),
-                Some(hash) => pool.find(&hash),
+                Some(hash) => pool
+                    .find(&hash)
+                    .or_else(|| numbered(self.shown(row)?, after, &hash)),
                 None => return None,
             };
             let old = match row.bh {
@@ -441,7 +452,8 @@ impl Rebuild {
                 None => match one_of_new() {
                     Some(old) => old.to_owned(),
                     None => {
-                        let hole = vec![self.hole(row, 0)];
+                        // None of the lines that are left out before it.
+                        let hole = vec![self.hole(row, MAX_LINES)];
                         return Some(Spanned {
                             before,
                             after,

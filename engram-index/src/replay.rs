@@ -8,12 +8,11 @@ use rusqlite::Connection;
 use crate::align::align;
 use crate::answer::Why;
 use crate::diff::{self, Hunk};
-use crate::files::{Files, list};
+use crate::files::Files;
 use crate::line_key::{Key, is_hole, letters};
-use crate::rows::Kind;
+use crate::rows::{Digest, Kind};
+use crate::steps::{Step, load, until};
 
-/// Most steps that are made again.
-const MAX_STEPS: i64 = 200_000;
 /// States that are kept for the comparison with a text: those that have most of its lines.
 const MAX_STATES: usize = 12;
 /// Removed runs and pieces that are kept.
@@ -32,41 +31,6 @@ pub enum Origin {
     Unproven(Why),
 }
 
-/// A step of a tape.
-#[derive(Debug, Clone)]
-pub struct Step {
-    pub tape: i64,
-    pub seq: i64,
-    pub call: Option<i64>,
-    pub file: i64,
-    pub t: Option<i64>,
-    pub kind: Kind,
-    other: Option<i64>,
-    flags: i64,
-    session: Option<(i64, i64)>,
-    call_id: Option<i64>,
-    before: Option<Vec<Key>>,
-    after: Vec<Key>,
-}
-
-impl Step {
-    const fn whole(&self) -> bool {
-        self.flags & 1 != 0
-    }
-
-    /// True if both are of one call; it may stand on several tapes of its session.
-    pub fn is_call_of(&self, other: &Step) -> bool {
-        let id = |step: &Step| step.session.zip(step.call_id);
-        (self.tape, self.call, self.seq) == (other.tape, other.call, other.seq)
-            || (self.call.is_some() && (self.tape, self.call) == (other.tape, other.call))
-            || (id(self).is_some() && id(self) == id(other))
-    }
-
-    const fn after_command(&self) -> bool {
-        self.flags & 4 != 0
-    }
-}
-
 /// A text with the origins of its lines: of a whole file, or of a piece of it.
 #[derive(Debug, Clone)]
 pub struct State {
@@ -82,6 +46,8 @@ pub struct State {
     score: usize,
     /// A step has changed the file since, and nobody knows how.
     is_stale: bool,
+    /// The hash of the whole file, if the tape of the step has it.
+    hash: Option<Digest>,
 }
 
 /// Lines that a step took away from a file.
@@ -126,6 +92,7 @@ pub fn replay(
         gone: HashMap::new(),
         last_whole: HashMap::new(),
         touched: HashSet::new(),
+        earlier: until(files).collect(),
         order: 0,
         at: 0,
         found: Replay {
@@ -143,133 +110,6 @@ pub fn replay(
     Ok(found)
 }
 
-/// A tape of a session, by what it is worth: it has times, it has texts, and its number among equals.
-type Worth = (bool, usize, [u8; 16]);
-
-/// What a tape has of a call: its time, a text, what the tape is worth, and the tape.
-type Best = (bool, bool, Worth, i64);
-
-/// The steps in the order of time. Of one call that stands on several tapes of its session the best tape counts.
-fn load(db: &Connection, files: &Files, at: Option<i64>) -> rusqlite::Result<(Vec<Step>, bool)> {
-    if files.is_empty() {
-        return Ok((Vec::new(), false));
-    }
-    let sql = format!(
-        "SELECT step.tape, step.seq, step.call, step.file, step.t, step.kind, step.other, step.flags, tape.harness, tape.session, call.call_id,
-        step.data, tape.tape_hash FROM step JOIN tape ON tape.id = step.tape LEFT JOIN call ON call.tape = step.tape AND call.seq = step.call
-        WHERE step.file IN ({}) ORDER BY step.tape, step.seq, step.nth LIMIT {MAX_STEPS}",
-        list(files)
-    );
-    let mut find = db.prepare(&sql)?;
-    let mut rows = find.query([])?;
-    let (mut steps, mut written) = (Vec::new(), HashMap::new());
-    let mut hashes: HashMap<i64, [u8; 16]> = HashMap::new();
-    while let Some(row) = rows.next()? {
-        let harness: i64 = row.get(8)?;
-        let mut step = Step {
-            tape: row.get(0)?,
-            seq: row.get(1)?,
-            call: row.get(2)?,
-            file: row.get(3)?,
-            t: row.get(4)?,
-            kind: Kind::of_number(row.get(5)?),
-            other: row.get(6)?,
-            flags: row.get(7)?,
-            session: row
-                .get::<_, Option<i64>>(9)?
-                .map(|session| (harness, session)),
-            call_id: row.get(10)?,
-            before: None,
-            after: Vec::new(),
-        };
-        hashes.insert(step.tape, row.get(12)?);
-        let last: &mut Vec<Key> = written.entry((step.tape, step.file)).or_default();
-        // Data that does not fit is damage that `verify` finds: the step has no text then.
-        if texts(&mut step, last, row.get_ref(11)?.as_blob()?).is_none() {
-            step.kind = Kind::Lost;
-        }
-        steps.push(step);
-    }
-    let is_cut = steps.len() as i64 == MAX_STEPS;
-    keep_best(&mut steps, &hashes);
-    in_time(&mut steps);
-    steps.retain(|step| at.is_none_or(|at| step.t.is_none_or(|t| t <= at)));
-    Ok((steps, is_cut))
-}
-
-/// Reads the texts of a step; `last` is the text of the last step of the file on its tape.
-fn texts(step: &mut Step, last: &mut Vec<Key>, mut data: &[u8]) -> Option<()> {
-    match step.kind {
-        Kind::Deleted | Kind::Lost => {}
-        Kind::Piece | Kind::Appended => {
-            let before = diff::decode(&[], &mut data)?;
-            step.after = diff::decode(&before, &mut data)?;
-            step.before = Some(before);
-        }
-        _ => {
-            if step.flags & 2 != 0 {
-                step.before = Some(diff::decode(last, &mut data)?);
-            }
-            step.after = diff::decode(step.before.as_ref().unwrap_or(last), &mut data)?;
-            last.clone_from(&step.after);
-        }
-    }
-    Some(())
-}
-
-fn keep_best(steps: &mut Vec<Step>, hashes: &HashMap<i64, [u8; 16]>) {
-    let mut worth: HashMap<i64, Worth> = HashMap::new();
-    for step in steps.iter() {
-        let of = worth
-            .entry(step.tape)
-            .or_insert((false, 0, hashes[&step.tape]));
-        of.0 |= step.t.is_some();
-        of.1 += usize::from(!matches!(step.kind, Kind::Lost | Kind::Piece));
-    }
-    let has_text = |step: &Step| !matches!(step.kind, Kind::Lost | Kind::Piece);
-    let mut best: HashMap<(i64, i64, i64, i64), Best> = HashMap::new();
-    let mut timed: HashSet<(i64, i64)> = HashSet::new();
-    for step in steps.iter() {
-        let Some(session) = step.session else {
-            continue;
-        };
-        timed.extend(step.t.map(|_| session));
-        if let Some(call) = step.call_id {
-            let own = (
-                step.t.is_some(),
-                has_text(step),
-                worth[&step.tape],
-                step.tape,
-            );
-            let known = best
-                .entry((session.0, session.1, call, step.file))
-                .or_insert(own);
-            *known = own.max(*known);
-        }
-    }
-    steps.retain(|step| {
-        let Some(session) = step.session else {
-            return true;
-        };
-        let is_best = step
-            .call_id
-            .is_none_or(|call| best[&(session.0, session.1, call, step.file)].3 == step.tape);
-        is_best && (step.t.is_some() || !timed.contains(&session))
-    });
-}
-
-/// On one tape the order of events is certain, whatever their times are.
-fn in_time(steps: &mut [Step]) {
-    let mut latest: HashMap<i64, i64> = HashMap::new();
-    let mut keys: HashMap<(i64, i64), i64> = HashMap::new();
-    for step in steps.iter() {
-        let latest = latest.entry(step.tape).or_insert(i64::MIN);
-        *latest = step.t.map_or(*latest, |t| t.max(*latest));
-        keys.insert((step.tape, step.seq), *latest);
-    }
-    steps.sort_by_key(|step| (keys[&(step.tape, step.seq)], step.tape, step.seq));
-}
-
 struct Making {
     text: Rc<[Key]>,
     wanted: HashSet<Key>,
@@ -280,6 +120,8 @@ struct Making {
     last_whole: HashMap<i64, (State, Vec<(usize, usize)>)>,
     /// Files that a call has changed, nobody knows how.
     touched: HashSet<i64>,
+    /// Earlier names of the file, by when a commit gave it another one.
+    earlier: Vec<(i64, i64)>,
     order: usize,
     at: usize,
     found: Replay,
@@ -313,7 +155,8 @@ impl Making {
 
     /// The origins of a text that was there, whoever made it.
     fn seen(&self, step: &Step, text: &[Key]) -> Rc<[Origin]> {
-        let Some(state) = self.now.get(&step.file) else {
+        let state = self.now.get(&step.file);
+        let Some(state) = state.or_else(|| self.under_earlier_name(step.file)) else {
             let first = match self.touched.contains(&step.file) {
                 true => Origin::Unproven(Why::NoText),
                 false => Origin::Older,
@@ -328,10 +171,36 @@ impl Making {
             (true, _) => Why::Command,
             _ => Why::Nobody,
         };
-        inherited(state, text, Origin::Unproven(new), Origin::Older)
+        // Where this state has gaps, the last whole text may have had the lines.
+        let new = Origin::Unproven(new);
+        let unseen = match self.last_whole.get(&step.file) {
+            Some((whole, _)) => inherited(whole, text, new, &|_| new),
+            None => vec![Origin::Older; text.len()].into(),
+        };
+        inherited(state, text, new, &|line| unseen[line])
+    }
+
+    /// The last text that a file had before a commit gave it its name.
+    fn under_earlier_name(&self, file: i64) -> Option<&State> {
+        let own = self.earlier.iter().find(|(earlier, _)| *earlier == file);
+        let is_before = |until: i64| own.is_none_or(|own| until < own.1);
+        let states = self.earlier.iter().filter(|(_, until)| is_before(*until));
+        states
+            .filter_map(|(earlier, _)| self.now.get(earlier))
+            .max_by_key(|state| state.order)
+    }
+
+    /// The last text of the file, if it is the one before a step.
+    fn text_before(&self, step: &Step) -> Option<&State> {
+        let state = self.now.get(&step.file)?;
+        let is_same = state.hash.is_some() && state.hash == step.file_hashes[0];
+        (is_same && state.whole && !state.is_stale).then_some(state)
     }
 
     fn change(&mut self, step: &Step, at: usize) {
+        let known = self.text_before(step).filter(|_| !step.whole());
+        let filled = known.and_then(|state| step.in_text(&state.lines));
+        let step = filled.as_ref().unwrap_or(step);
         let text = &step.after;
         let (old, origins): (Rc<[Key]>, Rc<[Origin]>) = match &step.before {
             Some(before) => (Rc::from(before.as_slice()), self.seen(step, before)),
@@ -340,7 +209,7 @@ impl Making {
             None => {
                 let unproven = Origin::Unproven(Why::Overwritten);
                 let origins = match self.now.get(&step.file) {
-                    Some(state) => inherited(state, text, unproven, unproven),
+                    Some(state) => inherited(state, text, unproven, &|_| unproven),
                     None => vec![unproven; text.len()].into(),
                 };
                 return self.put(step, origins, Some(at));
@@ -492,6 +361,11 @@ impl Making {
         }
         let wanted = |keys: &[Key]| keys.iter().filter(|key| self.wanted.contains(key)).count();
         let mut score = old.as_ref().map_or(0, |old| old.score);
+        let same = old.as_ref().filter(|old| old.lines == lines);
+        let hash = match (by, step.kind) {
+            (Some(_), Kind::Changed | Kind::Created) => step.file_hashes[1],
+            _ => same.and_then(|old| old.hash),
+        };
         for hunk in &hunks {
             let gone = old
                 .as_ref()
@@ -509,6 +383,7 @@ impl Making {
             at: self.at,
             score,
             is_stale: false,
+            hash,
         };
         if state.whole && *state.lines == *self.text {
             self.found.same.push(state.clone());
@@ -572,6 +447,7 @@ impl Making {
                 at: self.at,
                 score: 0,
                 is_stale: false,
+                hash: None,
             });
         }
     }
@@ -614,9 +490,14 @@ fn whole(lines: &[Key]) -> Vec<Hunk> {
     }]
 }
 
-/// The origins of a text from those of an earlier one. `new` is that of lines that did not stay, and `unseen` that of lines where nobody had seen
-/// the earlier text.
-fn inherited(state: &State, text: &[Key], new: Origin, unseen: Origin) -> Rc<[Origin]> {
+/// The origins of a text from those of an earlier one. `new` is that of lines that did not stay, and `unseen` gives that of a line where nobody had
+/// seen the earlier text.
+fn inherited(
+    state: &State,
+    text: &[Key],
+    new: Origin,
+    unseen: &dyn Fn(usize) -> Origin,
+) -> Rc<[Origin]> {
     let same = |one: usize, other: usize| state.origins[one] == state.origins[other];
     let aligned = align(&state.lines, text, &same, state.whole);
     let mut origins: Vec<Origin> = aligned
@@ -632,7 +513,7 @@ fn inherited(state: &State, text: &[Key], new: Origin, unseen: Origin) -> Rc<[Or
             hunk.new
                 .clone()
                 .filter(free)
-                .for_each(|line| origins[line] = unseen);
+                .for_each(|line| origins[line] = unseen(line));
         }
         // A read shows the text of a line that an edit made and whose text was not known.
         if state.whole && hunk.old.len() == hunk.new.len() {

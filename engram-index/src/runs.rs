@@ -6,6 +6,8 @@
 
 use rusqlite::{Connection, params};
 
+use crate::varint;
+
 /// What the fingerprints are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
@@ -134,8 +136,8 @@ impl Iterator for Blocks<'_> {
                 break;
             }
             let step = entry.0 - last.0;
-            number(&mut data, step);
-            number(
+            varint::write(&mut data, step);
+            varint::write(
                 &mut data,
                 (if step == 0 { entry.1 - last.1 } else { entry.1 }).cast_unsigned(),
             );
@@ -149,8 +151,8 @@ impl Iterator for Blocks<'_> {
 fn decode(first: Entry, mut data: &[u8], take: &mut dyn FnMut(Entry)) {
     let mut last = first;
     take(last);
-    while !data.is_empty() {
-        let (step, at) = (next(&mut data), next(&mut data).cast_signed());
+    while let Some((step, at)) = varint::read(&mut data).zip(varint::read(&mut data)) {
+        let at = at.cast_signed();
         last = (
             last.0.wrapping_add(step),
             if step == 0 {
@@ -161,30 +163,6 @@ fn decode(first: Entry, mut data: &[u8], take: &mut dyn FnMut(Entry)) {
         );
         take(last);
     }
-}
-
-/// Writes a number, seven bits a byte, the lowest first; the last byte is below 128.
-fn number(data: &mut Vec<u8>, mut number: u64) {
-    while number >= 128 {
-        data.push((number as u8) | 128);
-        number >>= 7;
-    }
-    data.push(number as u8);
-}
-
-fn next(data: &mut &[u8]) -> u64 {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let Some((byte, rest)) = data.split_first() else {
-            break;
-        };
-        *data = rest;
-        number |= u64::from(byte & 127) << shift;
-        if *byte < 128 {
-            break;
-        }
-    }
-    number
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::answer::{Mention, Quote};
 use crate::explain::Query;
 use crate::runs::{self, Of};
 use crate::store;
-use crate::window::{self, Keys};
+use crate::window::{self, Keys, There};
 
 /// Most entries of one fingerprint that are read, and most mentions of an answer.
 const MAX_ENTRIES: usize = 20_000;
@@ -82,9 +82,9 @@ fn mention(db: &Connection, speech: i64, share: f64, keys: Keys) -> rusqlite::Re
     let (tape, offset) = db
         .prepare_cached(sql)?
         .query_row([speech], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let (path, absent) = window::place(db, tape)?;
+    let (path, there) = window::checked_place(db, tape)?;
     let said = window::line_at(&path, offset)
-        .filter(|_| !absent)
+        .filter(|_| there == There::Tape)
         .and_then(|line| {
             let record = EventRecord::parse(&line).ok()?;
             let text = texts(&record.event).into_iter().next()?;

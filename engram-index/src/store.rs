@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{DirBuilder, File, TryLockError};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,7 +15,12 @@ use crate::rows::FileRef;
 pub const DATABASE: &str = "index.db";
 const LOCK: &str = "index.lock";
 /// Raised by every change of `schema.sql`.
-pub const SCHEMA: i64 = 6;
+pub const SCHEMA: i64 = 7;
+/// What SQLite calls the application id, "Engr": a database without it is somebody else's.
+const APPLICATION: i32 = 0x456e_6772;
+/// Where the header of a database has the application id, and its length up to there.
+const APPLICATION_AT: usize = 68;
+const HEADER: usize = APPLICATION_AT + 4;
 const SQL: &str = include_str!("schema.sql");
 /// Pages of the database that are kept in memory while it is written, in KiB.
 const WRITE_CACHE: i64 = 128 << 10;
@@ -58,12 +64,7 @@ impl Writer {
     pub fn try_open(directory: &Path) -> Result<Option<Writer>, Error> {
         make_directory(directory).map_err(Error::io(directory))?;
         let path = directory.join(LOCK);
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(Error::io(&path))?;
+        let file = open_lock(&path)?;
         match file.try_lock() {
             Ok(()) => Writer::at(&directory.join(DATABASE), file).map(Some),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -74,7 +75,7 @@ impl Writer {
     /// Opens a database at a path, with the lock of its directory.
     pub(crate) fn at(path: &Path, lock: File) -> Result<Writer, Error> {
         let failed = |error| Error::sqlite(path, error);
-        let is_new = !path.exists();
+        let is_new = look_at(path)? == Place::Free;
         let db = Connection::open(path).map_err(failed)?;
         own_file(path);
         db.busy_timeout(Duration::from_secs(30)).map_err(failed)?;
@@ -82,6 +83,8 @@ impl Writer {
         (|| {
             if is_new {
                 set("page_size", &PAGE)?;
+                // Before there is a log: the file itself says whose it is, whenever this process is killed.
+                set("application_id", &APPLICATION)?;
             }
             set("journal_mode", &"WAL")?;
             set("synchronous", &"NORMAL")?;
@@ -214,7 +217,7 @@ fn intern(
 /// [`Error::NoIndex`], [`Error::OtherSchema`], or as SQLite gives them.
 pub fn open_to_read(directory: &Path) -> Result<(PathBuf, Connection), Error> {
     let path = directory.join(DATABASE);
-    if !path.is_file() {
+    if look_at(&path)? == Place::Free {
         return Err(Error::NoIndex(directory.to_owned()));
     }
     let failed = |error| Error::sqlite(&path, error);
@@ -274,14 +277,77 @@ fn own_file(path: &Path) {
     let _ = path;
 }
 
-pub(crate) fn lock(directory: &Path, wait: impl FnOnce()) -> Result<File, Error> {
-    let path = directory.join(LOCK);
-    let file = File::options()
+/// What lies where a database should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Nothing, or what a process left that was killed before it made an index.
+    Free,
+    /// An index of this program, of any schema.
+    Index,
+}
+
+/// Looks at the place of a database before SQLite opens it: SQLite follows links, waits for pipes, and writes into any database.
+pub(crate) fn look_at(path: &Path) -> Result<Place, Error> {
+    for suffix in LOGS {
+        is_there(&with_suffix(path, suffix))?;
+    }
+    if !is_there(path)? {
+        return Ok(Place::Free);
+    }
+    let mut header = Vec::with_capacity(HEADER);
+    let file = File::open(path).map_err(Error::io(path))?;
+    file.take(HEADER as u64)
+        .read_to_end(&mut header)
+        .map_err(Error::io(path))?;
+    if header.is_empty() {
+        return Ok(Place::Free);
+    }
+    if header.get(APPLICATION_AT..) == Some(&APPLICATION.to_be_bytes()) {
+        return Ok(Place::Index);
+    }
+    Err(Error::Foreign {
+        path: path.to_owned(),
+        what: "no index of Engram",
+    })
+}
+
+/// False if nothing is there. A link, a pipe or a directory is refused: what is written there would be somewhere else.
+fn is_there(path: &Path) -> Result<bool, Error> {
+    let what = match path.symlink_metadata() {
+        Ok(found) if found.is_file() => return Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(Error::io(path)(error)),
+        Ok(found) if found.is_symlink() => "a link",
+        Ok(_) => "no regular file",
+    };
+    Err(Error::Foreign {
+        path: path.to_owned(),
+        what,
+    })
+}
+
+/// The files that SQLite keeps beside a database.
+pub(crate) const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn open_lock(path: &Path) -> Result<File, Error> {
+    is_there(path)?;
+    File::options()
         .write(true)
         .create(true)
         .truncate(false)
-        .open(&path)
-        .map_err(Error::io(&path))?;
+        .open(path)
+        .map_err(Error::io(path))
+}
+
+pub(crate) fn lock(directory: &Path, wait: impl FnOnce()) -> Result<File, Error> {
+    let path = directory.join(LOCK);
+    let file = open_lock(&path)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {

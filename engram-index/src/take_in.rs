@@ -25,7 +25,7 @@ use crate::shell::Effect;
 use crate::{names, said, tape_file};
 
 /// Kinds of calls whose output may show the lines of a file.
-const READING: [&str; 3] = ["read", "mcp", "other"];
+const SHOWING: [&str; 5] = ["read", "edit", "write", "mcp", "other"];
 /// The first lines of a tape name its unknown lines.
 const NAMING_LINES: u64 = 4;
 /// Longest string among arguments that may be a path.
@@ -399,7 +399,7 @@ impl Builder {
         };
         (call.status, call.exit) = (result.status.map(|status| status as i64), result.exit);
         if let Some(output) = result.stdout.filter(|_| !call.replay)
-            && READING.contains(&call.kind)
+            && SHOWING.contains(&call.kind)
         {
             self.rebuild.result(seq, &output.decode_lossy());
         }

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 
-use crate::{names, window};
+use crate::rows::Digest;
+use crate::{names, tape_file, window};
 
 /// A view.
 #[derive(Debug, Clone, Copy)]
@@ -191,8 +192,8 @@ pub const VIEWS: [View; 7] = [
             ),
             text(
                 "text",
-                "text_of_prompt((SELECT min(path) FROM main.place WHERE place.tape = tape.id), prompt.offset, prompt.seq)",
-                "the text, read from the tape; null if it has only attachments, or the tape is gone",
+                "text_of_prompt((SELECT min(path) FROM main.place WHERE place.tape = tape.id), tape.tape_hash, prompt.offset, prompt.seq)",
+                "the text, read from the tape; null if it has only attachments, or the tape is gone or has changed",
             ),
         ],
         from: of_tape!("JOIN main.prompt ON prompt.tape = tape.id", "prompt.replay = 0"),
@@ -395,9 +396,10 @@ pub fn make(db: &Connection) -> rusqlite::Result<()> {
         let (harness, path): (String, Option<String>) = (values.get(0)?, values.get(1)?);
         Ok(path.map(|path| format!("{harness}/{}", names::tape(&path))))
     })?;
-    db.create_scalar_function(text_of_prompt, 3, flags, |values| {
-        let (path, offset, seq): (Option<String>, u64, i64) =
-            (values.get(0)?, values.get(1)?, values.get(2)?);
+    db.create_scalar_function(text_of_prompt, 4, flags, |values| {
+        let (path, hash): (Option<String>, Digest) = (values.get(0)?, values.get(1)?);
+        let (offset, seq) = (values.get(2)?, values.get(3)?);
+        let path = path.filter(|path| tape_file::is_tape(path.as_ref(), &hash));
         Ok(path.and_then(|path| window::text_of_prompt(path.as_ref(), offset, seq)))
     })?;
     db.execute_batch(&statements())

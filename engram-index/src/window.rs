@@ -49,7 +49,7 @@ pub struct Call {
 
 /// A call of a tape, or its event where the tape names no call.
 pub fn call(db: &Connection, tape: i64, seq: i64, keys: Keys) -> rusqlite::Result<Call> {
-    let (path, absent) = place(db, tape)?;
+    let (path, there) = checked_place(db, tape)?;
     let sql = "SELECT h.text, s.text, a.text FROM tape JOIN name h ON h.id = harness LEFT JOIN name s ON s.id = session
         LEFT JOIN name a ON a.id = agent WHERE tape.id = ?1";
     let (harness, session, agent) = db
@@ -64,7 +64,8 @@ pub fn call(db: &Connection, tape: i64, seq: i64, keys: Keys) -> rusqlite::Resul
         agent,
         tape: path.to_string_lossy().into_owned(),
         seq,
-        absent,
+        absent: there == There::Gone,
+        changed: there == There::Changed,
         ..CallInfo::default()
     };
     let found = db.prepare_cached(sql)?.query_row([tape, seq], |row| {
@@ -87,7 +88,7 @@ pub fn call(db: &Connection, tape: i64, seq: i64, keys: Keys) -> rusqlite::Resul
         tape,
         prompt: prompt.flatten(),
         offset,
-        path: Some(path).filter(|_| !absent),
+        path: Some(path).filter(|_| there == There::Tape),
         keys,
     })
 }
@@ -110,6 +111,32 @@ pub fn place(db: &Connection, tape: i64) -> rusqlite::Result<(PathBuf, bool)> {
                 .query_row([tape], |row| row.get(0))?;
             Ok((session.into(), true))
         }
+    }
+}
+
+/// What is in the file of a tape now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum There {
+    /// The text that was taken in.
+    Tape,
+    /// Another text. Nothing is quoted from it.
+    Changed,
+    /// There is no file.
+    Gone,
+}
+
+/// Where a tape lies, for what is quoted from it.
+pub fn checked_place(db: &Connection, tape: i64) -> rusqlite::Result<(PathBuf, There)> {
+    let (path, absent) = place(db, tape)?;
+    if absent {
+        return Ok((path, There::Gone));
+    }
+    let hash = db
+        .prepare_cached("SELECT tape_hash FROM tape WHERE id = ?1")?
+        .query_row([tape], |row| row.get(0))?;
+    match tape_file::is_tape(&path, &hash) {
+        true => Ok((path, There::Tape)),
+        false => Ok((path, There::Changed)),
     }
 }
 

@@ -56,9 +56,8 @@ impl Writer {
                     return Ok((bare, Put::Superseded));
                 }
                 Relation::Superseded | Relation::Supersedes => absorbed.push((id, stored)),
-                Relation::Apart if is_gone && stored.rows.tape.adapter != rows.tape.adapter => {
-                    absorbed.push((id, stored))
-                }
+                // A tape takes the place of another one only if it says all that counts; the older one may have other words for it.
+                Relation::Apart if is_gone => absorbed.push((id, stored)),
                 // A copy before an undo says what the new one does not.
                 Relation::Apart => {}
             }

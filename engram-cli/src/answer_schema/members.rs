@@ -58,6 +58,12 @@ pub(super) const CALL: Is = Is::Object(&[
         "how it ended",
     ),
     member("absent", Known, Is::True, "the file of the tape is gone"),
+    member(
+        "changed",
+        Known,
+        Is::True,
+        "the file of the tape has another text now, and nothing is quoted from it",
+    ),
 ]);
 
 pub(super) const TIERS: Is = Is::Word(&["state", "line", "moved", "older", "unknown"]);

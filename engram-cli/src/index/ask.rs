@@ -1,13 +1,15 @@
 //! What every question needs: the index, up to date, and the file that is asked about.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
-use engram_index::{Error, InRepo, Index};
+use engram_index::{Error, InRepo, Index, Query};
 
 use super::args::Source;
 use super::fresh;
+use super::git::{Names, Repository};
 use super::place::directory;
 use crate::places;
 use crate::report::Reporter;
@@ -58,7 +60,21 @@ pub struct Asked {
 impl Asked {
     /// Splits `FILE[:LINES]` and finds the repository.
     pub fn new(argument: &str) -> Result<Asked, Error> {
+        // A name may look as if it had lines.
+        if Path::new(argument).is_file() {
+            return Asked::at(argument, None);
+        }
         let (name, range) = split(argument)?;
+        Asked::at(name, range)
+    }
+
+    /// The same lines of a file that has another name.
+    pub fn renamed(&self, path: &Path) -> Result<Asked, Error> {
+        Asked::at(&path.to_string_lossy(), self.range)
+    }
+
+    /// A file by its name alone.
+    pub fn at(name: &str, range: Option<Lines>) -> Result<Asked, Error> {
         let path = std::path::absolute(name).map_err(|source| Error::Io {
             path: name.into(),
             source,
@@ -97,6 +113,31 @@ impl Asked {
         })
     }
 
+    /// A question about a text of the file: that of a commit, or the one on disk, which comes after the last commit.
+    pub fn query<'t>(
+        &self,
+        text: &'t str,
+        repository: Option<&Repository>,
+        revision: Option<&str>,
+        notes: &mut Vec<String>,
+    ) -> Query<'t> {
+        let mut query = Query::new(text);
+        (query.paths, query.repo, query.range) =
+            (self.paths.clone(), self.repo.clone(), self.range);
+        let of = |repository: &Repository, path: &str| {
+            repository.earlier_names(revision.unwrap_or("HEAD"), path)
+        };
+        match repository.zip(self.repo.as_ref()).map(|(git, repo)| of(git, &repo.path)) {
+            Some(Names::Known(names)) => query.earlier = names,
+            Some(Names::TooSlow) => notes.push(format!(
+                "{}: `git` took too long to follow renames; earlier names of the file were not looked at",
+                self.name
+            )),
+            None => {}
+        }
+        query
+    }
+
     /// The text of the file as it is on disk.
     pub fn text(&self) -> Result<String, Error> {
         let path = Path::new(&self.paths[0]);
@@ -114,7 +155,11 @@ impl Asked {
                 self.name
             )));
         }
-        String::from_utf8(fs::read(path).map_err(io)?)
+        // Files of the system may be read without end, and have no size.
+        let mut text = Vec::new();
+        let file = File::open(path).map_err(io)?;
+        file.take(state.len()).read_to_end(&mut text).map_err(io)?;
+        String::from_utf8(text)
             .map_err(|_| Error::NotFound(format!("{}: the file is not UTF-8", self.name)))
     }
 }

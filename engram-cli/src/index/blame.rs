@@ -4,12 +4,13 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use engram_adapters::Registry;
-use engram_index::{Answer, Error, Item, Query, Tier, Words};
+use engram_index::{Answer, Error, Item, Tier, Words};
 use serde_json::json;
 
 use super::args::Blame;
 use super::ask::{self, Asked, Opened};
-use super::explain::text_of;
+use super::explain::{MayBeGone, Text, text_of};
+use super::git::Repository;
 use super::page::{End, Page};
 use super::place;
 use crate::exit::Exit;
@@ -31,11 +32,11 @@ const FIXED_CHARS: usize = 48;
 pub fn run(args: &Blame, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let answered = (|| {
         let asked = Asked::new(&args.file)?;
-        let Opened { index, notes } = ask::open(&args.source, registry, report)?;
-        let (text, at) = text_of(&asked, args.rev.as_deref(), false)?;
-        let mut query = Query::new(&text);
-        (query.paths, query.repo, query.range, query.at) =
-            (asked.paths.clone(), asked.repo.clone(), asked.range, at);
+        let Opened { index, mut notes } = ask::open(&args.source, registry, report)?;
+        let Text { asked, text, at } = text_of(asked, args.rev.as_deref(), MayBeGone::No)?;
+        let repository = Repository::of(&asked).ok();
+        let mut query = asked.query(&text, repository.as_ref(), args.rev.as_deref(), &mut notes);
+        query.at = at;
         (query.limit, query.words, query.keys) = (usize::MAX, Words::Prompt, args.keys.of_index());
         let mut answer = index.explain(&query)?;
         answer.notes.extend(notes);

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use engram_adapters::Registry;
 use engram_export::authorship::{Commit, File, Made};
-use engram_index::{Error, Index, Item, Keys, Query, Tier, Words};
+use engram_index::{Error, Index, Item, Keys, Tier, Words};
 use jiff::Timestamp;
 
 use super::args::Source;
@@ -18,8 +18,8 @@ use crate::report::Reporter;
 pub struct Added {
     /// By file, those of one cause together.
     pub files: Vec<(String, Vec<Item>)>,
-    /// Files that are no text.
-    pub skipped: Vec<String>,
+    /// What a reader must know: files that are no text, and what was not looked at.
+    pub notes: Vec<String>,
 }
 
 /// Finds who made the lines that a commit adds.
@@ -31,15 +31,15 @@ pub fn added(
     (words, keys): (Words, Keys),
 ) -> Result<Added, Error> {
     let at = repository.time(revision)?;
-    let (mut files, mut skipped) = (Vec::new(), Vec::new());
+    let (mut files, mut notes) = (Vec::new(), Vec::new());
     for (path, added) in repository.added_lines(revision, parents)? {
         let Ok(text) = repository.text(revision, &path) else {
-            skipped.push(path);
+            notes.push(format!("{path} is no text"));
             continue;
         };
-        let asked = Asked::new(&repository.root.join(&path).to_string_lossy())?;
-        let mut query = Query::new(&text);
-        (query.paths, query.repo, query.at) = (asked.paths, asked.repo, Some(at));
+        let asked = Asked::at(&repository.root.join(&path).to_string_lossy(), None)?;
+        let mut query = asked.query(&text, Some(repository), Some(revision), &mut notes);
+        query.at = Some(at);
         (query.limit, query.words, query.keys) = (usize::MAX, words, keys);
         let mut items = index.explain(&query)?.items;
         for item in &mut items {
@@ -48,7 +48,7 @@ pub fn added(
         items.retain(|item| !item.lines.is_empty());
         files.push((path, items));
     }
-    Ok(Added { files, skipped })
+    Ok(Added { files, notes })
 }
 
 /// What became of one commit.

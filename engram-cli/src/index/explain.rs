@@ -10,7 +10,7 @@ use serde_json::json;
 use super::args::Explain;
 use super::ask::{self, Asked, Opened};
 use super::commit::{self, Added};
-use super::git::{Parents, Repository};
+use super::git::{Names, Parents, Repository};
 use super::page::{End, Page};
 use super::place;
 use super::print::{self, Look};
@@ -34,7 +34,7 @@ pub fn run(args: &Explain, registry: &Registry, report: &Reporter) -> io::Result
 }
 
 fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::Result<()>, Error> {
-    let Opened { index, notes } = ask::open(&args.source, registry, report)?;
+    let Opened { index, mut notes } = ask::open(&args.source, registry, report)?;
     if let Some(revision) = &args.commit {
         return commit(args, &index, revision, notes);
     }
@@ -72,15 +72,21 @@ fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::
         (Some(text), _) => (None, text.clone(), None),
         (None, file) => {
             let asked = Asked::new(file.as_deref().unwrap_or_default())?;
-            let (text, at) = text_of(&asked, args.rev.as_deref(), args.history || args.removed)?;
-            (Some(asked), text, at)
+            let may_be_gone = match args.history || args.removed {
+                true => MayBeGone::Yes,
+                false => MayBeGone::No,
+            };
+            let found = text_of(asked, args.rev.as_deref(), may_be_gone)?;
+            (Some(found.asked), found.text, found.at)
         }
     };
-    let mut query = Query::new(&text);
-    if let Some(asked) = &asked {
-        (query.paths, query.repo, query.range) =
-            (asked.paths.clone(), asked.repo.clone(), asked.range);
-    }
+    let mut query = match &asked {
+        Some(asked) => {
+            let repository = Repository::of(asked).ok();
+            asked.query(&text, repository.as_ref(), args.rev.as_deref(), &mut notes)
+        }
+        None => Query::new(&text),
+    };
     (query.limit, query.skip, query.at) = (args.bounds.limit, args.bounds.skip, at);
     query.keys = args.bounds.keys.of_index();
     if let Some((first, _)) = query
@@ -132,30 +138,56 @@ fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::
     }))
 }
 
-/// The text of a file, on disk or in a commit, and the time of the commit. A file that is gone has a history too.
+/// A text that is asked about.
+pub struct Text {
+    /// Its file, by the name that it has in the commit.
+    pub asked: Asked,
+    /// The text.
+    pub text: String,
+    /// The time of the commit.
+    pub at: Option<i64>,
+}
+
+/// Whether a file that is gone can be asked about: it has a history too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MayBeGone {
+    Yes,
+    No,
+}
+
+/// The text of a file, on disk or in a commit. In a commit it may have a name that later commits changed.
 pub fn text_of(
-    asked: &Asked,
+    asked: Asked,
     revision: Option<&str>,
-    may_be_gone: bool,
-) -> Result<(String, Option<i64>), Error> {
-    match revision {
-        Some(revision) => {
-            let repository = Repository::of(asked)?;
-            let path = asked
-                .repo
-                .as_ref()
-                .map(|repo| repo.path.clone())
-                .unwrap_or_default();
-            Ok((
-                repository.text(revision, &path)?,
-                Some(repository.time(revision)?),
-            ))
+    may_be_gone: MayBeGone,
+) -> Result<Text, Error> {
+    let Some(revision) = revision else {
+        let text = match asked.text() {
+            Err(Error::NotFound(_)) if may_be_gone == MayBeGone::Yes => String::new(),
+            text => text?,
+        };
+        return Ok(Text {
+            asked,
+            text,
+            at: None,
+        });
+    };
+    let repository = Repository::of(&asked)?;
+    let at = Some(repository.time(revision)?);
+    let path = asked.repo.as_ref().map_or("", |repo| repo.path.as_str());
+    let missing = match repository.text(revision, path) {
+        Ok(text) => return Ok(Text { asked, text, at }),
+        Err(error) => error,
+    };
+    if let Names::Known(names) = repository.earlier_names("HEAD", path) {
+        for name in names {
+            if let Ok(text) = repository.text(revision, &name.path) {
+                let asked = asked.renamed(&repository.root.join(name.path))?;
+                return Ok(Text { asked, text, at });
+            }
         }
-        None => match asked.text() {
-            Err(Error::NotFound(_)) if may_be_gone => Ok((String::new(), None)),
-            text => Ok((text?, None)),
-        },
     }
+    Err(missing)
 }
 
 fn print_events(
@@ -195,7 +227,10 @@ fn commit(
     revision: &str,
     mut notes: Vec<String>,
 ) -> Result<io::Result<()>, Error> {
-    let Added { files, skipped } = commit::added(
+    let Added {
+        files,
+        notes: of_commit,
+    } = commit::added(
         index,
         &Repository::here()?,
         revision,
@@ -216,7 +251,7 @@ fn commit(
             found.push((path.clone(), item));
         }
     }
-    notes.extend(skipped.iter().map(|path| format!("{path} is no text")));
+    notes.extend(of_commit);
     let total = found.len();
     let (mut page, look) = (Page::new(&args.bounds), Look::stdout());
     for (path, item) in found.iter().skip(args.bounds.skip).take(args.bounds.limit) {

@@ -53,11 +53,11 @@ pub fn convert(tapes: &Path, registry: &Registry, report: &Reporter) {
     }
 }
 
-/// Takes the tapes of a directory into an index, if some are new, and makes the index if there is none. Returns what a reader of the answer
-/// must know: why it may be older than the tapes.
+/// Adds the new tapes of a directory to an index, and makes the index if there is none. If the tapes cannot be added, the index answers as it is;
+/// then this returns the note that says why the answer may be older than the tapes.
 ///
 /// # Errors
-/// If there is no index to ask, as the index gives them.
+/// If there is no index that could answer.
 pub fn take_in(directory: &Path, tapes: &Path, report: &Reporter) -> Result<Option<String>, Error> {
     match Index::open(directory) {
         Ok(index) if index.is_current(tapes)? => Ok(None),

@@ -2,11 +2,15 @@
 //! user asks for.
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::cell::Cell;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use engram_index::Error;
+use engram_index::{Earlier, Error};
 
 use super::ask::Asked;
 
@@ -22,19 +26,42 @@ pub enum Parents {
     All,
 }
 
+/// How long one answer waits for `git` to follow renames: in a repository with very many commits that takes minutes.
+const FOLLOWING: Duration = Duration::from_secs(5);
+/// Most names of one file that are followed.
+const MAX_NAMES: &str = "--max-count=16";
+
+/// The names that a file had in earlier commits.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Names {
+    /// All of them, the newest first.
+    Known(Vec<Earlier>),
+    /// It took too long to find them.
+    TooSlow,
+}
+
 /// A repository.
 pub struct Repository {
     /// Its root.
     pub root: PathBuf,
+    /// What is left of [`FOLLOWING`].
+    patience: Cell<Duration>,
 }
 
 impl Repository {
     /// The repository of a file.
     pub fn of(asked: &Asked) -> Result<Repository, Error> {
         let root = asked.root.clone();
-        root.map(|root| Repository { root }).ok_or_else(|| {
+        root.map(Repository::at).ok_or_else(|| {
             Error::NotFound(format!("{}: the file is in no git repository", asked.name))
         })
+    }
+
+    fn at(root: PathBuf) -> Repository {
+        Repository {
+            root,
+            patience: Cell::new(FOLLOWING),
+        }
     }
 
     /// The repository of the current directory.
@@ -47,8 +74,28 @@ impl Repository {
             .ancestors()
             .find(|directory| directory.join(".git").exists())
             .map(Path::to_owned);
-        root.map(|root| Repository { root })
+        root.map(Repository::at)
             .ok_or_else(|| Error::NotFound("this is no git repository".to_owned()))
+    }
+
+    /// The names that a file of a commit had in the commits before. A repository without commits, and a machine without `git`, know none.
+    pub fn earlier_names(&self, revision: &str, path: &str) -> Names {
+        let Ok(commit) = self.commit(revision) else {
+            return Names::Known(Vec::new());
+        };
+        let mut command = Repository::command(&["log", "--follow", "-M", "--diff-filter=R"]);
+        command
+            .args(["--name-status", "-z", "--format=%at", MAX_NAMES])
+            .args([&commit, "--", path]);
+        self.in_repository(&mut command);
+        let began = Instant::now();
+        let out = within(command, self.patience.get());
+        self.patience
+            .set(self.patience.get().saturating_sub(began.elapsed()));
+        match out {
+            Some(out) => Names::Known(renames(&out)),
+            None => Names::TooSlow,
+        }
     }
 
     /// The text of a file in a commit.
@@ -64,10 +111,17 @@ impl Repository {
 
     /// When a commit was made, in milliseconds since 1970.
     pub fn time(&self, revision: &str) -> Result<i64, Error> {
-        let out = self.git(&["log", "-1", "--format=%ct", &self.commit(revision)?])?;
-        let seconds: Option<i64> = String::from_utf8_lossy(&out).trim().parse().ok();
+        // Not `log`: how that prints depends on the configuration of the repository.
+        let out = self.git(&[
+            "rev-list",
+            "--no-walk",
+            "--timestamp",
+            &self.commit(revision)?,
+        ])?;
+        let out = String::from_utf8_lossy(&out);
+        let seconds = out.split(' ').next().and_then(|time| time.parse().ok());
         seconds
-            .map(|seconds| seconds * 1000 + 999)
+            .map(|seconds: i64| seconds * 1000 + 999)
             .ok_or_else(|| Error::NotFound(format!("{revision} has no time")))
     }
 
@@ -118,7 +172,10 @@ impl Repository {
             "--no-color",
             "--no-ext-diff",
             "--no-textconv",
-            "--no-renames",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            // Of a file that the commit renamed, only what it changed is new.
+            "-M",
             "--no-commit-id",
         ];
         let arguments: Vec<&str> = options.into_iter().chain(trees.iter().copied()).collect();
@@ -175,21 +232,45 @@ impl Repository {
     }
 
     fn git(&self, arguments: &[&str]) -> Result<Vec<u8>, Error> {
+        self.run(Repository::command(arguments), None)
+    }
+
+    /// A command that only reads: no configuration has it run another program or print in another way, a name of a file is a name and no
+    /// pattern, and what a partial clone lacks is not fetched.
+    fn command(arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
-        command.arg("--no-pager").arg("--no-optional-locks").args([
+        command.args([
+            "--no-pager",
+            "--no-optional-locks",
+            "--literal-pathspecs",
             "-c",
             "core.hooksPath=",
             "-c",
             "core.fsmonitor=false",
             "-c",
             "core.quotePath=false",
+            "-c",
+            "log.showSignature=false",
+            "-c",
+            "i18n.logOutputEncoding=UTF-8",
         ]);
         command.args(arguments);
-        command.env("GIT_CONFIG_NOSYSTEM", "1").env(
-            "GIT_CONFIG_GLOBAL",
-            if cfg!(windows) { "NUL" } else { "/dev/null" },
-        );
-        self.run(command, None)
+        command
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env(
+                "GIT_CONFIG_GLOBAL",
+                if cfg!(windows) { "NUL" } else { "/dev/null" },
+            );
+        command
+    }
+
+    /// Runs a command in the repository, and in a language that is known.
+    fn in_repository(&self, command: &mut Command) {
+        command
+            .current_dir(&self.root)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LC_ALL", "C");
     }
 
     fn run(&self, mut command: Command, input: Option<&str>) -> Result<Vec<u8>, Error> {
@@ -197,10 +278,8 @@ impl Repository {
             path: "git".into(),
             source,
         };
+        self.in_repository(&mut command);
         command
-            .current_dir(&self.root)
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("LC_ALL", "C")
             .stdin(if input.is_some() {
                 Stdio::piped()
             } else {
@@ -223,6 +302,49 @@ impl Repository {
         }
         Ok(out.stdout)
     }
+}
+
+/// What a command prints, if it ends so soon; nothing of one that fails.
+fn within(mut command: Command, most: Duration) -> Option<Vec<u8>> {
+    let command = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else {
+        return Some(Vec::new());
+    };
+    let mut stdout = child.stdout.take()?;
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || {
+        let mut out = Vec::new();
+        let _ = stdout.read_to_end(&mut out);
+        let _ = send.send(out);
+    });
+    let out = receive.recv_timeout(most).ok();
+    if out.is_none() {
+        let _ = child.kill();
+    }
+    let status = child.wait();
+    out.map(|out| match status.is_ok_and(|status| status.success()) {
+        true => out,
+        false => Vec::new(),
+    })
+}
+
+/// Reads renames with the times of their commits, the newest first: of each a time, the likeness, the old name and the new one.
+fn renames(out: &[u8]) -> Vec<Earlier> {
+    let fields: Vec<&[u8]> = out.split(|byte| *byte == 0).collect();
+    let earlier = fields.chunks_exact(4).map_while(|fields| {
+        let [time, _, old, _] = fields else {
+            return None;
+        };
+        let seconds: i64 = str::from_utf8(time).ok()?.trim().parse().ok()?;
+        Some(Earlier {
+            path: str::from_utf8(old).ok()?.to_owned(),
+            until: seconds * 1000 + 999,
+        })
+    });
+    earlier.collect()
 }
 
 /// The lines that are in both lists of ranges.
@@ -321,6 +443,17 @@ mod tests {
     fn names_in_quotation_marks_are_read_as_in_c() {
         assert_eq!(unquoted(r#""b/a\"\\\t\303\251""#), "b/a\"\\\t\u{e9}");
         assert_eq!(unquoted("b/a b"), "b/a b");
+    }
+
+    #[test]
+    fn renames_have_the_old_name_and_the_time() {
+        let out = b"20\0\nR080\0B\0d/C\x008\0\nR100\0A\0B\0";
+        let earlier = |path: &str, until| Earlier {
+            path: path.to_owned(),
+            until,
+        };
+        assert_eq!(renames(out), [earlier("B", 20_999), earlier("A", 8_999)]);
+        assert_eq!(renames(b""), []);
     }
 
     #[test]

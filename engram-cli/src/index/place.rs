@@ -29,7 +29,8 @@ pub fn failed(error: &Error, report: &Reporter) -> Exit {
     report.finding(error.code(), &error.to_string());
     match error {
         Error::NoIndex(_) | Error::NotFound(_) => Exit::NotRecognised,
-        Error::OtherSchema { .. } => Exit::OtherIndex,
+        Error::OtherSchema { .. } | Error::Foreign { .. } => Exit::OtherIndex,
+        Error::Full(_) | Error::Io { .. } => Exit::Io,
         Error::BadQuery(_) => Exit::Usage,
         _ => Exit::PartialFailure,
     }

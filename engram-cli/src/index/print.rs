@@ -77,6 +77,12 @@ pub fn item(item: &Item, look: Look) -> String {
         if call.absent {
             text.push_str("\n  its tape is gone, so there are no words");
         }
+        if call.changed {
+            let tape = one_line(&call.tape);
+            text.push_str(&format!(
+                "\n  its tape has changed, so there are no words; run `engram index add {tape}`"
+            ));
+        }
     }
     for other in &item.also {
         text.push_str(&format!("\n  also proven by {}", one_line(other)));

@@ -183,3 +183,115 @@ fn names_of_files_are_read_as_git_prints_them() {
         "{last}"
     );
 }
+
+/// The tier of each line, and how many there are.
+fn tiers(out: &Output) -> Vec<(String, u64)> {
+    assert_eq!(code(out), 0, "{}", stderr(out));
+    let answer = text_of(out);
+    let lines = answer
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let runs = lines.filter(|line| line["k"] != "end");
+    let tier = |run: Value| {
+        let count = run["lines"][1].as_u64().unwrap() - run["lines"][0].as_u64().unwrap() + 1;
+        (run["tier"].as_str().unwrap().to_owned(), count)
+    };
+    runs.map(tier).collect()
+}
+
+#[test]
+fn a_rename_that_only_a_commit_knows_is_followed() {
+    let Some(repository) = Repository::new() else {
+        return;
+    };
+    repository.commit("def one():\n    return 1\n");
+    let first = repository.commit(TEXT);
+    // A person renames the file, and adds a line.
+    let new = "lib/ren amed.py";
+    fs::create_dir(repository.root.join("lib")).unwrap();
+    repository.git(&["mv", FILE, new]);
+    fs::write(
+        repository.root.join(new),
+        format!("# mine, by hand\n{TEXT}"),
+    )
+    .unwrap();
+    repository.git(&["commit", "--quiet", "--all", "-m", "x"]);
+    let index = repository.home.path("index");
+    let ask = |args: &[&str]| repository.run(&[args, &["--json", "--index", &index]].concat());
+    let known = tiers(&ask(&["blame", FILE, "--rev", &first]));
+    assert_eq!(known[0], ("state".to_owned(), 1));
+    let as_line = |(tier, count): &(String, u64)| match tier.as_str() {
+        "state" => ("line".to_owned(), *count),
+        tier => (tier.to_owned(), *count),
+    };
+    let mut expected: Vec<_> = known.iter().map(as_line).collect();
+    expected.insert(0, ("unknown".to_owned(), 1));
+    assert_eq!(tiers(&ask(&["blame", new])), expected);
+    assert_eq!(tiers(&ask(&["blame", new, "--rev", "HEAD"])), expected);
+    // A commit before the rename has the file under its old name.
+    assert_eq!(tiers(&ask(&["blame", new, "--rev", &first])), known);
+    // The commit itself adds one line.
+    let out = text_of(&ask(&["explain", "--commit", "HEAD"]));
+    let end: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+    assert_eq!(end["lines"], serde_json::json!({"unknown": 1}), "{out}");
+}
+
+#[test]
+fn names_and_the_configuration_of_a_repository_change_no_answer() {
+    let Some(repository) = Repository::new() else {
+        return;
+    };
+    let names = [
+        ":(glob)x.py",
+        "a:12",
+        "\"quoted\".py",
+        "-x",
+        "two\nlines",
+        "é.py",
+    ];
+    for name in names {
+        fs::write(repository.root.join(name), format!("own = {name:?}\n")).unwrap();
+    }
+    let touched = repository.home.path("touched");
+    let program = repository.home.path("program");
+    fs::write(&program, format!("#!/bin/sh\ntouch '{touched}'\n")).unwrap();
+    #[cfg(unix)]
+    fs::set_permissions(
+        &program,
+        std::os::unix::fs::PermissionsExt::from_mode(0o700),
+    )
+    .unwrap();
+    for (key, value) in [
+        ("i18n.logOutputEncoding", "UTF-16"),
+        ("log.showSignature", "true"),
+        ("gpg.program", &program),
+        ("diff.external", &program),
+        ("core.fsmonitor", &program),
+        ("core.pager", &program),
+        ("diff.noprefix", "true"),
+        ("diff.renames", "false"),
+    ] {
+        repository.git(&["config", key, value]);
+    }
+    repository.commit(TEXT);
+    let _ = fs::remove_file(&touched);
+    let index = repository.home.path("index");
+    let ask = |args: &[&str]| repository.run(&[args, &["--json", "--index", &index]].concat());
+    let out = ask(&["explain", "--commit", "HEAD", "--limit", "100"]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let answer = text_of(&out);
+    for name in names {
+        let path = format!("\"path\":{}", Value::from(name));
+        assert!(answer.contains(&path), "{name}: {answer}");
+        let out = {
+            let mut asked = vec!["blame", "--json", "--index", &index, "--rev", "HEAD"];
+            asked.extend(["--", name]);
+            repository.run(&asked)
+        };
+        assert_eq!(tiers(&out), [("unknown".to_owned(), 1)], "{name}");
+    }
+    assert!(
+        !Path::new(&touched).exists(),
+        "a program of the repository ran"
+    );
+}

@@ -358,6 +358,47 @@ fn a_question_takes_in_what_is_new() {
     assert!(text_of(&home.run(&["index", "status"])).contains("tapes       "));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn special_files_are_no_files_to_explain() {
+    let home = Home::new();
+    let pipe = home.path("pipe");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    // The last one says that it is a regular file, and has no end.
+    for (file, expected) in [(pipe.as_str(), 3), ("/dev/zero", 3), ("/proc/kmsg", 0)] {
+        for verb in ["blame", "explain"] {
+            let mut child = engram()
+                .args([verb, "--index", &home.path("index"), file])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let began = std::time::Instant::now();
+            let status = loop {
+                if let Some(status) = child.try_wait().unwrap() {
+                    break status.code();
+                }
+                if began.elapsed().as_secs() > 60 {
+                    child.kill().unwrap();
+                    panic!("{verb} {file} does not end");
+                }
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            };
+            let is_allowed = file != "/proc/kmsg" || fs::File::open(file).is_ok();
+            assert!(
+                !is_allowed || status == Some(expected),
+                "{verb} {file}: {status:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn the_sessions_of_a_commit_are_named() {
     if Command::new("git").arg("--version").output().is_err() {

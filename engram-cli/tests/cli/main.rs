@@ -46,6 +46,7 @@ mod public_index;
 mod recipes;
 mod redaction;
 mod rerun;
+mod rewritten;
 mod show;
 #[cfg(unix)]
 mod show_page;

@@ -9,8 +9,10 @@ mod full_disk;
 mod growth;
 mod judge;
 mod lineage;
+mod places;
 mod rates;
 mod recorded;
+mod results;
 mod sql;
 #[path = "../../benches/synthetic.rs"]
 mod synthetic;
