@@ -1,5 +1,7 @@
 //! What the compatibility kit needs to know about one adapter, beyond its registration.
 
+use std::fmt;
+
 use engram_conformance::gaps::GapRow;
 
 /// Rewrites a session as if an unknown version had written it; `None` if that does not apply to the session.
@@ -13,6 +15,15 @@ pub struct Certification {
     with_unknown_version: Option<UnknownVersionFn>,
     prints_sessions: bool,
     unmarked_captures: &'static [&'static str],
+}
+
+impl fmt::Debug for Certification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Certification")
+            .field("unit_tests", &self.unit_tests)
+            .field("prints_sessions", &self.prints_sessions)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Certification {

@@ -155,3 +155,8 @@ pub fn ingest_with<S: ByteSource>(
         })
     })
 }
+
+/// The examples of the page of the crate.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -28,6 +28,17 @@ pub enum AdapterForm {
     Text(&'static dyn HarnessAdapter),
 }
 
+impl fmt::Debug for AdapterForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AdapterForm")
+            .field(&match self {
+                AdapterForm::Stream(adapter) => adapter.describe().adapter_id,
+                AdapterForm::Text(adapter) => adapter.id().0,
+            })
+            .finish()
+    }
+}
+
 /// One adapter with everything that belongs to it. A minimal one is `Registration::new(&MY_ADAPTER)`; every other part has a
 /// default.
 #[derive(Clone, Copy)]
@@ -160,12 +171,28 @@ impl Registration {
         }
     }
 
+    /// The adapter as the three methods of the contract, whichever form it has.
+    ///
+    /// ```
+    /// use engram_adapters::Registry;
+    /// use engram_core::adapter::HarnessAdapter;
+    ///
+    /// let adapters: Vec<&dyn HarnessAdapter> = Registry::builtin().adapters().map(|one| one.harness()).collect();
+    /// for adapter in adapters {
+    ///     let error = adapter.convert_to_tape_jsonl("{\"hello\":1}").unwrap_err();
+    ///     assert_eq!(error.code.as_str(), "unknown_harness");
+    /// }
+    /// ```
+    pub fn harness(&self) -> &'static dyn HarnessAdapter {
+        match self.form {
+            AdapterForm::Stream(adapter) => adapter,
+            AdapterForm::Text(adapter) => adapter,
+        }
+    }
+
     /// What the adapter supports and claims.
     pub fn descriptor(&self) -> AdapterDescriptor {
-        match self.form {
-            AdapterForm::Stream(adapter) => *adapter.describe(),
-            AdapterForm::Text(adapter) => adapter.descriptor(),
-        }
+        self.harness().descriptor()
     }
 
     /// The adapter's stable id.

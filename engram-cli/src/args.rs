@@ -395,14 +395,14 @@ pub struct Check {
 /// Arguments of `engram conform`.
 #[derive(Debug, Args)]
 pub struct Conform {
-    /// Check only this adapter (see `engram adapters`)
+    /// Check only this adapter (see `engram adapters`) [default: those that `ACK_ADAPTERS` names, separated by commas, or all]
     #[arg(long, value_name = "ID")]
     pub adapter: Option<String>,
     /// Directory of recordings: `<harness>/<version>/<scenario>/` with `session/` and `truth.json`; may be given several times
     #[arg(long, value_name = "DIR", default_value = "fixtures")]
     pub recordings: Vec<PathBuf>,
-    /// Run only the checks of this tier: 1 viable, 2 observable, 3 provenance
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    /// Run only the checks of this tier: 1 viable, 2 observable, 3 provenance; 4 is `engram profile conform`, of what is installed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
     pub tier: Option<u8>,
     /// Run only this check
     #[arg(long, value_name = "ID")]

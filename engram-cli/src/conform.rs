@@ -1,6 +1,5 @@
 //! `engram conform`: the Adapter Compatibility Kit over a tree of recordings.
 
-use std::fs;
 use std::io::{self, Write, stdout};
 
 use engram_adapters::{Registry, conformance};
@@ -9,7 +8,13 @@ use engram_core::error::{AdapterError, ErrorCode};
 
 use crate::args::Conform;
 use crate::exit::Exit;
+use crate::output;
+#[cfg(all(unix, feature = "record"))]
+use crate::profile;
 use crate::report::{Reporter, printable};
+
+/// Names the adapters, where the command line names none.
+const ADAPTERS: &str = "ACK_ADAPTERS";
 
 /// Runs the command.
 ///
@@ -27,14 +32,47 @@ pub fn run(args: &Conform, registry: &Registry, report: &Reporter) -> io::Result
             ids.join(", ")
         )));
     }
+    if args.tier == Some(TIER_4) {
+        return tier4(args, report);
+    }
     match certify(args, registry) {
         Err(error) => Ok(report.failure(&error)),
         Ok(certified) => print(args, &certified, report),
     }
 }
 
+/// The tier that runs harnesses.
+const TIER_4: u8 = 4;
+
+#[cfg(all(unix, feature = "record"))]
+fn tier4(args: &Conform, report: &Reporter) -> io::Result<Exit> {
+    let conform = profile::Conform::of_kit(args.json);
+    profile::run(
+        &profile::Profile {
+            action: profile::Action::Conform(conform),
+        },
+        report,
+    )
+}
+
+#[cfg(not(all(unix, feature = "record")))]
+fn tier4(_: &Conform, report: &Reporter) -> io::Result<Exit> {
+    Ok(report.usage("tier 4 runs harnesses, which this build cannot"))
+}
+
+/// The ids of the adapters that are asked for; none for all.
+fn asked_for(args: &Conform) -> Vec<String> {
+    let named = std::env::var(ADAPTERS).unwrap_or_default();
+    let named = named.split(',').map(str::trim).filter(|id| !id.is_empty());
+    let named = named.map(str::to_owned);
+    args.adapter
+        .clone()
+        .map_or_else(|| named.collect(), |id| vec![id])
+}
+
 fn certify(args: &Conform, registry: &Registry) -> Result<Report, AdapterError> {
-    if let Some(id) = &args.adapter {
+    let ids = asked_for(args);
+    for id in &ids {
         registry.by_id(id)?;
     }
     let bad = |what: &str| {
@@ -50,11 +88,14 @@ fn certify(args: &Conform, registry: &Registry) -> Result<Report, AdapterError> 
         ..Options::default()
     };
     let certified = conformance::run(registry, &recordings, &options, |id| {
-        args.adapter.as_deref().is_none_or(|asked| asked == id)
+        ids.is_empty() || ids.iter().any(|asked| asked == id)
     });
     // What looked at nothing has certified nothing.
     if certified.is_empty() {
-        let asked = args.adapter.as_deref().unwrap_or("any adapter");
+        let asked = match ids.is_empty() {
+            true => "any adapter".to_owned(),
+            false => ids.join(", "),
+        };
         let trees: Vec<String> = args
             .recordings
             .iter()
@@ -80,7 +121,7 @@ fn print(args: &Conform, certified: &Report, report: &Reporter) -> io::Result<Ex
     }
     out.flush()?;
     if let Some(path) = &args.junit
-        && let Err(error) = fs::write(path, certified.junit())
+        && let Err(error) = output::write(path, |out| out.write_all(certified.junit().as_bytes()))
     {
         return Ok(report.failure(&AdapterError::from(error).path(path.to_string_lossy())));
     }

@@ -34,6 +34,15 @@ pub enum Exit {
     Interrupted = 130,
 }
 
+/// Whether a run could write all that it was to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// It could, apart from logs that cannot be converted.
+    Whole,
+    /// The place where it writes had a fault, as a full disk.
+    Short,
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(exit as u8)
@@ -53,8 +62,9 @@ impl From<ErrorCode> for Exit {
             | ErrorCode::IncompleteStore
             | ErrorCode::BadRecordings => Exit::BadInput,
             ErrorCode::Io => Exit::Io,
-            ErrorCode::AdapterDefect => Exit::PartialFailure,
             ErrorCode::UnknownAdapter => Exit::Usage,
+            // A defect of an adapter. A code that is added gets its own line: the documents list each.
+            _ => Exit::PartialFailure,
         }
     }
 }

@@ -141,14 +141,14 @@ fn time(text: &str, is_end: bool) -> Result<Timestamp, String> {
             .ok()
     };
     let day = || {
-        let today = || Timestamp::now().to_zoned(TimeZone::UTC).date();
+        let today = || Timestamp::now().to_zoned_datetime(TimeZone::UTC).date();
         let date: Date = match text {
             "today" => today(),
             "yesterday" => today().yesterday().ok()?,
             text => text.parse().ok()?,
         };
         let date = if is_end { date.tomorrow().ok()? } else { date };
-        let start = date.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        let start = date.to_zoned_datetime(TimeZone::UTC).ok()?.timestamp();
         if is_end {
             start.checked_sub(SignedDuration::from_nanos(1)).ok()
         } else {

@@ -18,6 +18,9 @@ use crate::record;
 use crate::report::{Reporter, printable};
 use crate::verdict::{exit_of, line_of};
 
+/// Where harnesses are installed by default.
+const INSTALLED: &str = "harnesses";
+
 /// Arguments of `engram profile`.
 #[derive(Debug, Args)]
 pub struct Profile {
@@ -48,7 +51,7 @@ pub enum Action {
 #[derive(Debug, Args)]
 pub struct Conform {
     /// Where harnesses are installed: `DIR/<harness>/<version>/node_modules`
-    #[arg(long, value_name = "DIR", default_value = "harnesses")]
+    #[arg(long, value_name = "DIR", default_value = INSTALLED)]
     pub installed: PathBuf,
     /// Judge this profile alone: the hash of a shipped one, or a file; or an id, with `--expect`
     #[arg(long, value_name = "HASH|PATH")]
@@ -70,6 +73,24 @@ pub struct Conform {
     /// Run the runtime contract instead: streaming, approve, deny, cancel, hidden input, calls at once, restriction, deadline, budget
     #[arg(long)]
     pub contract: bool,
+}
+
+impl Conform {
+    /// What `engram conform --tier 4` runs: all shipped profiles, each with what is installed for it.
+    pub fn of_kit(json: bool) -> Conform {
+        Conform {
+            installed: PathBuf::from(INSTALLED),
+            profile: None,
+            expect: None,
+            exe: None,
+            open: false,
+            json,
+            patience: Patience {
+                patience: PATIENCE.as_secs() as u16,
+            },
+            contract: false,
+        }
+    }
 }
 
 /// Which shipped profile.

@@ -17,7 +17,7 @@ use crate::inputs::{SessionInput, find_changed};
 use crate::places;
 use crate::report::Reporter;
 use crate::tape_dir::{Entry, Index, Key, Known, Setup, State, is_missing, source_of};
-use crate::tapes::{open_tape, tapes_among, tapes_in};
+use crate::tapes::{open_tape, tape_error, tapes_among, tapes_in};
 
 /// Whether a session has a tape that is as new as the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -283,6 +283,6 @@ impl Item {
         }
         let read = open_tape(tape).and_then(|tape| replay(tape, sink));
         read.map(|()| Sent::All)
-            .map_err(|error| AdapterError::from(error).path(tape.to_string_lossy()))
+            .map_err(|error| tape_error(tape, error))
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use engram_adapters::open;
 use engram_core::bounds::BoundedLines;
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::policy::Policy;
 use walkdir::WalkDir;
 
 /// Name endings of tapes.
@@ -99,6 +100,13 @@ pub fn open_found_tape(path: &Path) -> io::Result<BufReader<impl Read>> {
 fn bounded<R: Read>(reader: R) -> io::Result<BufReader<BoundedLines<impl Read>>> {
     let text = BoundedLines::new(open::content(reader)?);
     Ok(BufReader::with_capacity(256 << 10, text))
+}
+
+/// What went wrong with a tape. No policy reads a tape another way, so none is recommended.
+pub fn tape_error(path: &Path, error: io::Error) -> AdapterError {
+    AdapterError::from(error)
+        .under(Policy::Permissive)
+        .path(path.to_string_lossy())
 }
 
 /// True if the bytes that come next are those of a tape, or of something that was one: the rest of the first line does not count.

@@ -31,7 +31,7 @@ pub fn day_in(time: &str, zone: &TimeZone) -> String {
         return day(time);
     }
     match time.parse::<Timestamp>() {
-        Ok(then) => then.to_zoned(zone.clone()).date().to_string(),
+        Ok(then) => then.to_zoned_datetime(zone.clone()).date().to_string(),
         Err(_) => day(time),
     }
 }
@@ -41,7 +41,7 @@ pub fn week_in(time: &str, zone: &TimeZone) -> String {
     let Ok(then) = time.parse::<Timestamp>() else {
         return day(time);
     };
-    let week = then.to_zoned(zone.clone()).date().iso_week_date();
+    let week = then.to_zoned_datetime(zone.clone()).date().iso_week_date();
     format!("{}-W{:02}", week.year(), week.week())
 }
 

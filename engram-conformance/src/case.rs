@@ -1,6 +1,7 @@
 //! One recording as the checks see it: its sessions, their tapes, and the ground truth.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use engram_core::event::Kind;
 
@@ -36,6 +37,15 @@ pub struct Case<'a> {
     pub(crate) missing_calls: Vec<String>,
     /// Why the ground truth cannot be used, if it cannot.
     pub(crate) truth_error: Option<String>,
+}
+
+impl fmt::Debug for Case<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Case")
+            .field("sessions", &self.sessions.len())
+            .field("failures", &self.failures.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> Case<'a> {

@@ -1,5 +1,7 @@
 //! What the caller of the kit may choose, and what an adapter may provide beyond the three methods of the contract.
 
+use std::fmt;
+
 use engram_core::adapter::StreamAdapter;
 use engram_core::tool_kind::ToolKind;
 
@@ -18,6 +20,15 @@ pub struct Options<'o> {
     pub without: Option<&'o str>,
     /// What the adapter provides. More checks run when it provides more.
     pub capabilities: Capabilities<'o>,
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("tier", &self.tier)
+            .field("check", &self.check)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The kinds that a tool with this name may have; none for a name that the adapter does not know. Two tools may have one name.
@@ -39,6 +50,15 @@ pub struct Capabilities<'o> {
     pub with_unknown_version: Option<fn(&str) -> Option<String>>,
     /// Omission rules that no recording uses and that unit tests of the adapter prove.
     pub unit_tested_rules: &'o [&'o str],
+}
+
+impl fmt::Debug for Capabilities<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Capabilities")
+            .field("stream", &self.stream.is_some())
+            .field("gaps", &self.gaps.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Capabilities<'_> {

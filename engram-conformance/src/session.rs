@@ -1,5 +1,6 @@
 //! Input sessions of a recording, and how they are opened.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,15 @@ pub struct Session {
     pub form: Form,
     /// True for a session of a store: its bytes are what the opener of the adapter exports.
     pub is_exported_by_opener: bool,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("name", &self.name)
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Session {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
-use crate::error::AdapterError;
+use crate::error::{AdapterError, ErrorCode};
 pub use crate::input::head::Identity;
 use crate::pipeline::{Input, Options, convert};
 use crate::policy::Policy;
@@ -21,7 +21,7 @@ impl fmt::Display for AdapterId {
     }
 }
 
-/// The string form of the contract. Every [`StreamAdapter`] implements it.
+/// The string form of the contract. Every [`StreamAdapter`] implements it, and a reference to one is a reference to this, too.
 pub trait HarnessAdapter: Send + Sync {
     /// The adapter's stable id.
     fn id(&self) -> AdapterId;
@@ -29,7 +29,7 @@ pub trait HarnessAdapter: Send + Sync {
     /// Converts one artifact to a tape. The same input always gives the same output.
     ///
     /// # Errors
-    /// [`AdapterError`] with a stable code. There is no partial tape then.
+    /// [`AdapterError`] with a stable code: `unknown_harness` if the adapter does not recognise the text. There is no partial tape then.
     fn convert_to_tape_jsonl(&self, input: &str) -> Result<String, AdapterError>;
 
     /// What the adapter supports and claims.
@@ -41,7 +41,15 @@ impl<A: StreamAdapter> HarnessAdapter for A {
         AdapterId(self.describe().adapter_id)
     }
 
+    /// As [`string_form`]. A text that is not the adapter's own is refused: a tape of it would name a harness that has not written it.
     fn convert_to_tape_jsonl(&self, input: &str) -> Result<String, AdapterError> {
+        let mut artifact = Input::in_memory(input, Options::default().limits);
+        if self.probe(&artifact.head()?).is_none() {
+            let id = self.describe().adapter_id;
+            return Err(AdapterError::new(ErrorCode::UnknownHarness)
+                .expected(format!("a log that the adapter {id} recognises"))
+                .found(input.lines().next().unwrap_or_default()));
+        }
         string_form(self, input)
     }
 
@@ -50,7 +58,7 @@ impl<A: StreamAdapter> HarnessAdapter for A {
     }
 }
 
-/// Converts text as [`HarnessAdapter::convert_to_tape_jsonl`] does: by the adapter's own policy, with the default limits.
+/// Converts text by the adapter's own policy, with the default limits, whoever wrote it.
 ///
 /// # Errors
 /// As [`convert`].
@@ -86,5 +94,5 @@ pub fn convert_str(
         &mut JsonLines::new(&mut tape),
     )?;
     // A tape is built from strings; the check costs a pass over ASCII.
-    String::from_utf8(tape).map_err(|_| AdapterError::new(crate::error::ErrorCode::AdapterDefect))
+    String::from_utf8(tape).map_err(|_| AdapterError::new(ErrorCode::AdapterDefect))
 }

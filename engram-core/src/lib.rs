@@ -54,6 +54,7 @@ pub mod overview;
 pub mod pipeline;
 pub mod policy;
 pub mod prices;
+#[cfg(feature = "redact")]
 pub mod redact;
 mod side_info;
 pub mod sink;

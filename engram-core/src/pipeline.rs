@@ -1,6 +1,8 @@
 //! A conversion: the adapter of an artifact is chosen by its head, its version is judged, and the three steps run.
 
 pub use crate::conversion::{Options, Summary};
+use std::fmt;
+
 use crate::error::AdapterError;
 use crate::input::head::{Head, Identity};
 pub use crate::input::source::{Source, Spool};
@@ -65,6 +67,16 @@ pub struct Chosen<'a> {
     pub framing: Framing,
     /// What [`StreamAdapter::identify`] returns for its head.
     pub identity: Identity,
+}
+
+impl fmt::Debug for Chosen<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chosen")
+            .field("adapter", &self.adapter.describe().adapter_id)
+            .field("framing", &self.framing)
+            .field("identity", &self.identity)
+            .finish_non_exhaustive()
+    }
 }
 
 /// As [`convert`], with what `choose` returns for the head of the artifact.

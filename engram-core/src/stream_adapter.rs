@@ -1,5 +1,6 @@
 //! The contract of an adapter that reads an artifact record by record: it detects and identifies the artifact, and creates its converter.
 
+use crate::adapter::HarnessAdapter;
 use crate::descriptor::AdapterDescriptor;
 use crate::input::head::{Head, Identity};
 use crate::side_info::SideInfo;
@@ -37,9 +38,9 @@ pub struct SessionInit<'o> {
     pub context: &'o SideInfo,
 }
 
-/// An adapter that converts an artifact record by record, in three steps. [`HarnessAdapter`](crate::adapter::HarnessAdapter) is implemented
-/// with it, so both give the same tape.
-pub trait StreamAdapter: Send + Sync {
+/// An adapter that converts an artifact record by record, in three steps. [`HarnessAdapter`] is implemented with it, so both give the same
+/// tape.
+pub trait StreamAdapter: HarnessAdapter {
     /// Supported versions, claims and rules of the adapter.
     fn describe(&self) -> &'static AdapterDescriptor;
 

@@ -14,6 +14,7 @@ pub mod losses;
 pub mod otlp;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+mod scratch;
 pub mod session;
 pub mod text;
 pub mod time;
@@ -22,5 +23,19 @@ pub mod turn;
 #[cfg(feature = "arrow")]
 pub use self::arrow::schema;
 
+/// Whether a session has something that a target has a form for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wrote {
+    /// It was written.
+    Session,
+    /// It has nothing of that kind, so nothing was written.
+    Nothing,
+}
+
 /// Views of the Parquet files, for DuckDB. They are written beside the files.
 pub const SCHEMA_SQL: &str = include_str!("schema.sql");
+
+/// The examples of the page of the crate.
+#[cfg(all(doctest, feature = "arrow"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

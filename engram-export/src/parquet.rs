@@ -64,6 +64,23 @@ pub struct ParquetFiles {
     rows: [u64; Table::ALL.len()],
 }
 
+/// Makes a directory for its owner only: the tables have the texts of logs.
+fn make_directory(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+/// Makes a file for its owner only.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
 /// A file that is being written.
 struct OpenFile {
     writer: ArrowWriter<BufWriter<File>>,
@@ -129,12 +146,12 @@ impl ParquetFiles {
         let slot = &mut self.open[index];
         if slot.is_none() {
             let directory = self.directory.join(table.as_str());
-            fs::create_dir_all(&directory)?;
+            make_directory(&directory)?;
             let path = directory.join(format!(
                 "part-{:05}-{:03}.parquet",
                 self.chunk, self.files[index]
             ));
-            let file = BufWriter::new(File::create_new(path)?);
+            let file = BufWriter::new(create(&path)?);
             let writer = ArrowWriter::try_new(file, schema::of(table), Some(properties(table)?))
                 .map_err(io::Error::other)?;
             self.files[index] += 1;

@@ -1,22 +1,28 @@
-//! A whole tape in memory, as exports of documents need it: which events are one response, and which results belong to which call.
+//! A tape as exports of documents need it: which events are one response, and which results belong to which call. In memory are the places of
+//! events and what links them; their texts are read again when they are needed.
 
-use std::collections::{HashMap, HashSet};
-use std::io::{self, ErrorKind};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek};
 
+use engram_core::bounds::{LINE_BYTES, over};
 use engram_core::event::{Event, EventRecord, Meta};
-use engram_core::tape::events;
 
 use crate::text::owned;
 use crate::turn::Turns;
 
-/// The largest tape that is held in memory.
-pub const MAX_BYTES: u64 = 2 << 30;
+/// Small: a late result is read between two calls, and the buffer is filled again for each of them.
+const BUFFER_BYTES: usize = 8 << 10;
 
 /// A tape with what its events have to do with each other. Events are named by their index, which is their `seq`.
 #[derive(Debug)]
 pub struct Session<'t> {
-    /// All events.
-    pub events: Vec<EventRecord<'t>>,
+    tape: RefCell<Tape<'t>>,
+    /// Where each line begins, and where the last one ends.
+    lines: Vec<u64>,
+    /// Whose session it is, by its first event.
+    pub source: Source,
     /// What happened, in order: responses, and all events that belong to none.
     pub units: Vec<Unit>,
     /// The responses of the model.
@@ -31,6 +37,75 @@ pub struct Session<'t> {
     pub turns: Vec<Option<u64>>,
     /// The events that a rewind took back.
     pub rewound: Vec<bool>,
+}
+
+/// Whose session a tape is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The harness.
+    pub harness: String,
+    /// The session, if the log names it.
+    pub session_id: Option<String>,
+    /// The sub-agent.
+    pub agent_id: Option<String>,
+}
+
+/// One line of a tape.
+#[derive(Debug)]
+pub struct Line(String);
+
+impl Line {
+    /// The event.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidData`] if it is not one.
+    pub fn record(&self) -> io::Result<EventRecord<'_>> {
+        EventRecord::parse(&self.0).map_err(|error| invalid(error.to_string()))
+    }
+}
+
+fn invalid(what: String) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what)
+}
+
+/// What a tape is read from, line by line and again.
+trait Text: Read + Seek {}
+impl<T: Read + Seek> Text for T {}
+
+struct Tape<'t> {
+    text: BufReader<Box<dyn Text + 't>>,
+    /// The byte that is read next.
+    at: u64,
+}
+
+impl fmt::Debug for Tape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tape")
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tape<'_> {
+    /// The line that begins at a byte; `None` at the end.
+    fn line_at(&mut self, from: u64) -> io::Result<Option<Line>> {
+        // Both are below the size of a file.
+        self.text.seek_relative(from as i64 - self.at as i64)?;
+        self.at = from;
+        let mut bytes = Vec::new();
+        let read = (&mut self.text)
+            .take(LINE_BYTES + 1)
+            .read_until(b'\n', &mut bytes)?;
+        self.at += read as u64;
+        if read as u64 > LINE_BYTES {
+            return Err(over("line_bytes", LINE_BYTES));
+        }
+        if bytes.last() == Some(&b'\n') {
+            bytes.pop();
+        }
+        let line = String::from_utf8(bytes).map_err(|error| invalid(error.to_string()))?;
+        Ok((read > 0).then_some(Line(line)))
+    }
 }
 
 /// A part of a session.
@@ -68,61 +143,97 @@ impl<'t> Session<'t> {
     /// Reads a tape, which `engram check` must have accepted.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidData`] if a line is not an event, or events are not numbered from 0.
-    pub fn read(tape: &'t str) -> io::Result<Session<'t>> {
-        let invalid = |what: String| io::Error::new(ErrorKind::InvalidData, what);
-        let events: Result<Vec<EventRecord<'t>>, _> = events(tape).collect();
-        let events = events.map_err(|error| invalid(error.to_string()))?;
-        if let Some(at) = events
-            .iter()
-            .enumerate()
-            .position(|(index, record)| record.seq.get() != index as u64)
-        {
-            return Err(invalid(format!(
-                "line {}: `seq` does not count the events",
-                at + 1
-            )));
-        }
-        let mut turns = Turns::default();
-        let turns = events
-            .iter()
-            .map(|record| turns.of(&record.as_event_ref()))
-            .collect();
-        let rewound = rewound(&events);
-        let mut session = Session {
-            events,
-            units: Vec::new(),
-            responses: Vec::new(),
-            results: HashMap::new(),
-            code: HashMap::new(),
-            permissions: HashMap::new(),
-            turns,
-            rewound,
+    /// [`ErrorKind::InvalidData`] if a line is not an event, or events are not numbered from 0; those of reading.
+    pub fn read(tape: impl Read + Seek + 't) -> io::Result<Session<'t>> {
+        let text: Box<dyn Text + 't> = Box::new(tape);
+        let mut tape = Tape {
+            text: BufReader::with_capacity(BUFFER_BYTES, text),
+            at: 0,
         };
-        Grouping::default().run(&mut session);
-        Ok(session)
+        let (mut lines, mut turns, mut rewinds) = (vec![0], Vec::new(), Vec::new());
+        let (mut turn, mut grouping, mut source) = (Turns::default(), Grouping::default(), None);
+        while let Some(line) = tape.line_at(tape.at)? {
+            let index = lines.len() - 1;
+            let at_line = |what: String| invalid(format!("line {}: {what}", index + 1));
+            let record = line.record().map_err(|error| at_line(error.to_string()))?;
+            if record.seq.get() != index as u64 {
+                return Err(at_line("`seq` does not count the events".to_owned()));
+            }
+            source.get_or_insert_with(|| Source {
+                harness: record.source.harness.to_owned(),
+                session_id: record.source.session_id.map(owned),
+                agent_id: record.source.agent_id.map(owned),
+            });
+            if let Event::Meta(Meta::Rewind { to, .. }) = &record.event {
+                rewinds.push((usize::try_from(to.get()).unwrap_or(usize::MAX), index));
+            }
+            turns.push(turn.of(&record.as_event_ref()));
+            grouping.add(index, &record);
+            lines.push(tape.at);
+        }
+        Ok(Session {
+            tape: RefCell::new(tape),
+            source: source.unwrap_or_default(),
+            units: grouping.units,
+            responses: grouping.responses,
+            results: grouping.results,
+            code: grouping.code,
+            permissions: grouping.permissions,
+            rewound: rewound(turns.len(), &rewinds),
+            turns,
+            lines,
+        })
     }
 
-    /// The call that an event belongs to, if the tape has it.
-    fn call_of(&self, index: usize) -> Option<usize> {
-        let call = usize::try_from(self.events[index].parent?.get()).ok()?;
-        matches!(self.events.get(call)?.event, Event::ToolCall(_)).then_some(call)
+    /// How many events there are.
+    pub fn len(&self) -> usize {
+        self.lines.len() - 1
+    }
+
+    /// True if there is no event.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The line of an event, read again.
+    ///
+    /// # Errors
+    /// Those of reading; [`ErrorKind::UnexpectedEof`] if there is no such line.
+    pub fn line(&self, index: usize) -> io::Result<Line> {
+        let missing = || io::Error::from(ErrorKind::UnexpectedEof);
+        let from = *self.lines.get(index).ok_or_else(missing)?;
+        self.tape.borrow_mut().line_at(from)?.ok_or_else(missing)
+    }
+
+    /// Passes all events in their order, each with its line.
+    ///
+    /// # Errors
+    /// Those of reading and of `event`.
+    pub fn each(
+        &self,
+        event: &mut dyn FnMut(usize, &str, &EventRecord<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        (0..self.len()).try_for_each(|index| {
+            let line = self.line(index)?;
+            event(index, &line.0, &line.record()?)
+        })
     }
 }
 
-/// Which events a rewind took back.
-fn rewound(events: &[EventRecord<'_>]) -> Vec<bool> {
-    let mut rewound = vec![false; events.len()];
-    for (index, record) in events.iter().enumerate() {
-        if let Event::Meta(Meta::Rewind { to, .. }) = &record.event {
-            let from = usize::try_from(to.get())
-                .unwrap_or(usize::MAX)
-                .saturating_add(1)
-                .min(index);
-            rewound[from..index].fill(true);
-        }
+/// Which of so many events rewinds took back. A rewind is the event to which it goes back, and its own place.
+fn rewound(events: usize, rewinds: &[(usize, usize)]) -> Vec<bool> {
+    // Where parts that are taken back begin and end, so that each event is looked at once, whatever the rewinds.
+    let mut depth = vec![0i64; events + 1];
+    for (to, at) in rewinds {
+        depth[to.saturating_add(1).min(*at)] += 1;
+        depth[*at] -= 1;
     }
-    rewound
+    let mut open = 0;
+    let is_open = |change: &i64| {
+        open += change;
+        open > 0
+    };
+    depth[..events].iter().map(is_open).collect()
 }
 
 /// Whose events they are: those of different sessions or agents, or of a copy and its original, are never one response.
@@ -132,106 +243,103 @@ type Whose = (Option<String>, Option<String>, bool);
 /// usage ends.
 #[derive(Default)]
 struct Grouping {
-    by_id: HashMap<(Whose, String), usize>,
+    units: Vec<Unit>,
+    responses: Vec<Response>,
+    results: HashMap<usize, Vec<usize>>,
+    code: HashMap<usize, Vec<usize>>,
+    permissions: HashMap<usize, Vec<usize>>,
+    is_call: Vec<bool>,
+    /// Sessions and agents by number.
+    whose: HashMap<Whose, usize>,
+    by_id: HashMap<(usize, String), usize>,
     /// The response that the next event without an id may belong to.
-    run: Option<(Whose, usize)>,
+    run: Option<(usize, usize)>,
     /// The last response of each session or agent: a usage without an id is that of the last one.
-    last: HashMap<Whose, usize>,
+    last: HashMap<usize, usize>,
     call_by_id: HashMap<String, usize>,
 }
 
 impl Grouping {
-    fn run(&mut self, session: &mut Session<'_>) {
-        for index in 0..session.events.len() {
-            let record = &session.events[index];
-            let whose = (
-                record.source.session_id.map(owned),
-                record.source.agent_id.map(owned),
-                record.replay,
-            );
-            match &record.event {
-                Event::MsgOut(message) => {
-                    let id = message.message_id.map(owned);
-                    self.response(session, whose, id).events.push(index);
-                }
-                Event::ToolCall(call) => {
-                    if let Some(id) = call.call_id {
-                        self.call_by_id.insert(owned(id), index);
-                    }
-                    let id = call.message_id.map(owned);
-                    self.response(session, whose, id).events.push(index);
-                }
-                Event::Meta(Meta::Usage(usage)) => {
-                    let id = usage.message_id.map(owned);
-                    self.usage(session, whose, id, index);
-                }
-                Event::ToolResult(_) => {
-                    self.run = None;
-                    match session.call_of(index) {
-                        Some(call) => session.results.entry(call).or_default().push(index),
-                        None => session.units.push(Unit::Event(index)),
-                    }
-                }
-                Event::CodeRead(_) | Event::CodeEdit(_) | Event::SpanLink(_) => {
-                    match session.call_of(index) {
-                        Some(call) => session.code.entry(call).or_default().push(index),
-                        None => session.units.push(Unit::Event(index)),
-                    }
-                }
-                Event::Meta(Meta::Permission(permission)) => match permission
-                    .call_id
-                    .and_then(|id| self.call_by_id.get(&owned(id)))
-                {
-                    Some(call) => session.permissions.entry(*call).or_default().push(index),
-                    None => session.units.push(Unit::Event(index)),
-                },
-                Event::MsgIn(_) => {
-                    self.run = None;
-                    session.units.push(Unit::Event(index));
-                }
-                Event::Meta(_) => session.units.push(Unit::Event(index)),
+    fn add(&mut self, index: usize, record: &EventRecord<'_>) {
+        let whose = (
+            record.source.session_id.map(owned),
+            record.source.agent_id.map(owned),
+            record.replay,
+        );
+        let next = self.whose.len();
+        let whose = *self.whose.entry(whose).or_insert(next);
+        self.is_call
+            .push(matches!(record.event, Event::ToolCall(_)));
+        let parent = record
+            .parent
+            .and_then(|parent| usize::try_from(parent.get()).ok());
+        let call = parent.filter(|parent| self.is_call.get(*parent) == Some(&true));
+        let (of_calls, call) = match &record.event {
+            Event::MsgOut(message) => {
+                let id = message.message_id.map(owned);
+                return self.response(whose, id).events.push(index);
             }
+            Event::ToolCall(call) => {
+                if let Some(id) = call.call_id {
+                    self.call_by_id.insert(owned(id), index);
+                }
+                let id = call.message_id.map(owned);
+                return self.response(whose, id).events.push(index);
+            }
+            Event::Meta(Meta::Usage(usage)) => {
+                return self.usage(whose, usage.message_id.map(owned), index);
+            }
+            Event::ToolResult(_) => {
+                self.run = None;
+                (&mut self.results, call)
+            }
+            Event::CodeRead(_) | Event::CodeEdit(_) | Event::SpanLink(_) => (&mut self.code, call),
+            Event::Meta(Meta::Permission(permission)) => {
+                let id = permission.call_id.map(owned);
+                let call = id.and_then(|id| self.call_by_id.get(&id).copied());
+                (&mut self.permissions, call)
+            }
+            Event::MsgIn(_) => {
+                self.run = None;
+                return self.units.push(Unit::Event(index));
+            }
+            Event::Meta(_) => return self.units.push(Unit::Event(index)),
+        };
+        match call {
+            Some(call) => of_calls.entry(call).or_default().push(index),
+            None => self.units.push(Unit::Event(index)),
         }
     }
 
     /// The response that the next event belongs to.
-    fn response<'s>(
-        &mut self,
-        session: &'s mut Session<'_>,
-        whose: Whose,
-        id: Option<String>,
-    ) -> &'s mut Response {
+    fn response(&mut self, whose: usize, id: Option<String>) -> &mut Response {
         let known = match &id {
-            Some(id) => self.by_id.get(&(whose.clone(), id.clone())).copied(),
-            None => self
-                .run
-                .as_ref()
-                .filter(|(of, _)| *of == whose)
-                .map(|(_, at)| *at),
+            Some(id) => self.by_id.get(&(whose, id.clone())).copied(),
+            None => self.run.filter(|(of, _)| *of == whose).map(|(_, at)| at),
         };
-        let at = known.unwrap_or_else(|| session.begin_response(id.clone()));
+        let at = known.unwrap_or_else(|| self.begin_response(id.clone()));
         match id {
             Some(id) => {
-                self.by_id.insert((whose.clone(), id), at);
+                self.by_id.insert((whose, id), at);
                 self.run = None;
             }
-            None => self.run = Some((whose.clone(), at)),
+            None => self.run = Some((whose, at)),
         }
         self.last.insert(whose, at);
-        &mut session.responses[at]
+        &mut self.responses[at]
     }
 
     /// A usage belongs to the response with its id. One that no response has is that of the response before it, whose own id is not known.
-    fn usage(&mut self, session: &mut Session<'_>, whose: Whose, id: Option<String>, index: usize) {
+    fn usage(&mut self, whose: usize, id: Option<String>, index: usize) {
         let named = id
             .as_ref()
-            .and_then(|id| self.by_id.get(&(whose.clone(), id.clone())).copied());
-        let is_open = |at: &usize| id.is_none() || session.responses[*at].message_id.is_none();
+            .and_then(|id| self.by_id.get(&(whose, id.clone())).copied());
+        let is_open = |at: &usize| id.is_none() || self.responses[*at].message_id.is_none();
         let before = self.last.get(&whose).copied().filter(is_open);
         self.run = None;
         match named.or(before) {
             Some(at) => {
-                let response = &mut session.responses[at];
+                let response = &mut self.responses[at];
                 response.usage.push(index);
                 if let (None, Some(id)) = (&response.message_id, id) {
                     response.message_id = Some(id.clone());
@@ -241,18 +349,16 @@ impl Grouping {
             None => match id {
                 // A response of which the log has nothing but its cost.
                 Some(id) => {
-                    let at = session.begin_response(Some(id.clone()));
-                    session.responses[at].usage.push(index);
-                    self.by_id.insert((whose.clone(), id), at);
+                    let at = self.begin_response(Some(id.clone()));
+                    self.responses[at].usage.push(index);
+                    self.by_id.insert((whose, id), at);
                     self.last.insert(whose, at);
                 }
-                None => session.units.push(Unit::Event(index)),
+                None => self.units.push(Unit::Event(index)),
             },
         }
     }
-}
 
-impl Session<'_> {
     fn begin_response(&mut self, message_id: Option<String>) -> usize {
         self.responses.push(Response {
             message_id,
@@ -261,20 +367,22 @@ impl Session<'_> {
         self.units.push(Unit::Response(self.responses.len() - 1));
         self.responses.len() - 1
     }
+}
 
+impl Session<'_> {
     /// The names of all tools that were called, sorted.
-    pub fn tools(&self) -> Vec<String> {
-        let names: HashSet<String> = self
-            .events
-            .iter()
-            .filter_map(|record| match &record.event {
-                Event::ToolCall(call) => Some(owned(call.tool)),
-                _ => None,
-            })
-            .collect();
-        let mut names: Vec<String> = names.into_iter().collect();
-        names.sort();
-        names
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn tools(&self) -> io::Result<Vec<String>> {
+        let mut names = BTreeSet::new();
+        self.each(&mut |_, _, record| {
+            if let Event::ToolCall(call) = &record.event {
+                names.insert(owned(call.tool));
+            }
+            Ok(())
+        })?;
+        Ok(names.into_iter().collect())
     }
 }
 
@@ -310,7 +418,7 @@ mod tests {
             r#""k":"meta","label":"usage","message_id":"m"}"#,
             r#""k":"msg.out","message_id":"n"}"#,
         ]);
-        let session = Session::read(&tape).unwrap();
+        let session = Session::read(io::Cursor::new(&tape)).unwrap();
         assert_eq!(
             responses(&session),
             [(vec![0, 1, 3], vec![4]), (vec![5], vec![])]
@@ -332,7 +440,7 @@ mod tests {
             r#""k":"msg.out","text":"d"}"#,
             r#""k":"meta","label":"usage","tokens":{"input":1}}"#,
         ]);
-        let session = Session::read(&tape).unwrap();
+        let session = Session::read(io::Cursor::new(&tape)).unwrap();
         assert_eq!(
             responses(&session),
             [
@@ -354,7 +462,7 @@ mod tests {
             r#""k":"msg.out","text":"c"}"#,
         ]);
         assert_eq!(
-            Session::read(&tape).unwrap().rewound,
+            Session::read(io::Cursor::new(&tape)).unwrap().rewound,
             [false, true, false, false]
         );
     }

@@ -241,3 +241,8 @@ impl Index {
         Ok(answer)
     }
 }
+
+/// The examples of the page of the crate.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

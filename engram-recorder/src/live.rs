@@ -155,7 +155,8 @@ impl Live<'_> {
         };
         let mut outcomes = Vec::new();
         for (check, id, file) in CHECKS {
-            let scenario = self.scenario(all, id)?;
+            let model = variable(&model_variable(family)).filter(|model| !model.is_empty());
+            let scenario = with_model(self.scenario(all, id)?, family, model);
             let job = Job {
                 harness,
                 version: &version,
@@ -225,7 +226,7 @@ impl Live<'_> {
             .max()
     }
 
-    /// A scenario with the bound of the settings, and with models that a provider has.
+    /// A scenario with the bound of the settings.
     fn scenario(
         &self,
         all: &BTreeMap<String, Scenario>,
@@ -238,13 +239,29 @@ impl Live<'_> {
         for run in &mut scenario.runs {
             run.timeout = self.settings.seconds;
         }
-        let model = json!({"id": OPENCODE_MODEL, "name": OPENCODE_MODEL, "tool_call": true});
-        let models = json!({"provider": {"openai": {"models": {OPENCODE_MODEL: model}}}});
-        scenario.settings.insert("opencode".to_owned(), models);
-        let model = format!("openai/{OPENCODE_MODEL}");
-        scenario.model.insert("opencode".to_owned(), model);
         Ok(scenario)
     }
+}
+
+/// The variable that names the model of a harness: `CLAUDE_CODE_TEST_MODEL`.
+fn model_variable(family: &str) -> String {
+    family.to_uppercase().replace('-', "_") + "_TEST_MODEL"
+}
+
+/// A scenario with a model that a provider has: the asked one, else the harness's own.
+fn with_model(mut scenario: Scenario, family: &str, asked: Option<String>) -> Scenario {
+    let mut model = asked;
+    if family == "opencode" {
+        let name = model.unwrap_or_else(|| OPENCODE_MODEL.to_owned());
+        let listed = json!({"id": name, "name": name, "tool_call": true});
+        let models = json!({"provider": {"openai": {"models": {&name: listed}}}});
+        scenario.settings.insert(family.to_owned(), models);
+        model = Some(format!("openai/{name}"));
+    }
+    if let Some(model) = model {
+        scenario.model.insert(family.to_owned(), model);
+    }
+    scenario
 }
 
 /// The version of a harness that there is.
@@ -513,6 +530,30 @@ mod tests {
         ] {
             let why = judged(&good, &lines).unwrap_err();
             assert!(why.contains(what), "{why} {what}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_is_asked_for_is_the_model_of_the_run() {
+        let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+        let scenario = Scenario::read_all(&scenarios)
+            .unwrap()
+            .remove("a_qa")
+            .unwrap();
+        for (family, variable, models) in [
+            ("claude-code", "CLAUDE_CODE_TEST_MODEL", [None, Some("m")]),
+            (
+                "opencode",
+                "OPENCODE_TEST_MODEL",
+                [Some("openai/gpt-5.5"), Some("openai/m")],
+            ),
+        ] {
+            assert_eq!(model_variable(family), variable);
+            let chosen = [None, Some("m".to_owned())].map(|asked| {
+                let scenario = with_model(scenario.clone(), family, asked);
+                scenario.model.get(family).cloned()
+            });
+            assert_eq!(chosen, models.map(|model| model.map(str::to_owned)));
         }
     }
 

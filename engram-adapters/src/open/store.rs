@@ -129,6 +129,12 @@ pub struct Opener {
     pub text_form: Option<TextForm>,
 }
 
+impl fmt::Debug for Opener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opener").finish_non_exhaustive()
+    }
+}
+
 /// A form of logs that are plain text.
 #[derive(Clone, Copy)]
 pub struct TextForm {

@@ -22,6 +22,8 @@ pub mod json_type;
 pub mod linenum;
 pub mod media;
 pub mod neighbours;
+#[cfg(not(feature = "side-files"))]
+mod no_files;
 pub mod patch;
 pub mod pending_calls;
 pub mod remembered;

@@ -8,12 +8,17 @@ use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, OpenOptions};
+#[cfg(feature = "side-files")]
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, File, OpenOptions},
+};
 use engram_core::adapter::SideFiles;
 use engram_core::event::BesideFile;
 use engram_core::hash::{Hash, StreamHasher};
 
+#[cfg(not(feature = "side-files"))]
+use super::no_files::{Dir, File, OpenOptions, ambient_authority};
 use super::remembered::{FileState, LineFacts, Remembered, absolute};
 
 /// The largest file that is read as text, in bytes.
@@ -308,7 +313,7 @@ impl Neighbours {
         let mut options = OpenOptions::new();
         options.read(true);
         // The pipe may be there only since the look at it.
-        #[cfg(unix)]
+        #[cfg(all(unix, feature = "side-files"))]
         cap_std::fs::OpenOptionsExt::custom_flags(&mut options, crate::open::NO_WAITING);
         let file = self.directory.open_with(path, &options).ok()?;
         file.metadata()

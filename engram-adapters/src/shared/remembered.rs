@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+#[cfg(feature = "side-files")]
 use cap_std::fs::Metadata;
 use engram_core::hash::Hash;
 use memchr::memmem::Finder;
+
+#[cfg(not(feature = "side-files"))]
+use super::no_files::Metadata;
 
 /// A directory that changed more recently is listed again: it may change once more without another time.
 const SETTLED: Duration = Duration::from_secs(2);

@@ -39,3 +39,4 @@ mod units;
 mod vendor_text;
 mod versions;
 mod white_space;
+mod workflows;

@@ -14,7 +14,7 @@ use crate::exit::{Exit, Tally};
 use crate::report::{Reporter, one_line, shown};
 use crate::summary::count;
 use crate::tape_dir::{OutDir, Repaired, has_index, repair, verify};
-use crate::tapes::{begins_as_tape, open_tape, tapes_at};
+use crate::tapes::{begins_as_tape, open_tape, tape_error, tapes_at};
 
 /// The message for a file that is not a tape: each of its lines would break a rule.
 const NOT_A_TAPE: &str = "not a tape: it does not begin with `{\"seq\":0`; if it is a log, `engram ingest` makes its tape";
@@ -61,8 +61,7 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
         }
         tapes += u64::from(checked.is_ok());
         match checked {
-            Err(error) => tally
-                .failure(report.failure(&AdapterError::from(error).path(path.to_string_lossy()))),
+            Err(error) => tally.failure(report.failure(&tape_error(&path, error))),
             Ok(()) if violations > before => tally.failure(Exit::PartialFailure),
             Ok(()) => tally.success(),
         }

@@ -1,17 +1,16 @@
 //! `engram export atif`: a document for each session.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use engram_core::error::AdapterError;
-use engram_export::atif::{Atif, Child, ChildDocument, SubagentRef, Trajectory, Version};
-use engram_export::session::Session;
+use engram_export::atif::{Atif, Child, ChildDocument, Document, SubagentRef, Version};
 
 use super::args;
 use super::documents::Documents;
 use super::place::{NewDirectory, write_losses};
 use crate::exit::{Exit, Tally};
+use crate::output::create_with;
 use crate::report::{Reporter, shown};
 
 /// Runs the command.
@@ -74,18 +73,15 @@ impl Export<'_> {
             return Ok(());
         };
         let path = directory.join(self.file_name(tape));
-        let written = (|| {
-            path.parent().map_or(Ok(()), fs::create_dir_all)?;
-            let json = serde_json::to_vec(&document)?;
-            if self.args.zstd {
-                fs::write(
-                    &path,
-                    zstd::encode_all(&*json, zstd::DEFAULT_COMPRESSION_LEVEL)?,
-                )
-            } else {
-                fs::write(&path, json)
+        let (atif, compress) = (&mut self.atif, self.args.zstd);
+        let written = create_with(&path, |out| {
+            if !compress {
+                return atif.write(&document, out);
             }
-        })();
+            let mut encoder = zstd::Encoder::new(out, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+            atif.write(&document, &mut encoder)?;
+            encoder.finish().map(drop)
+        });
         self.written += 1;
         written.map_err(|error: io::Error| {
             AdapterError::from(error).path(self.args.common.out.to_string_lossy())
@@ -93,13 +89,8 @@ impl Export<'_> {
     }
 
     /// The document of a tape, with those of its sub-agents in it or links to them.
-    fn document(&mut self, tape: usize) -> Result<Option<Trajectory>, AdapterError> {
+    fn document(&mut self, tape: usize) -> Result<Option<Document>, AdapterError> {
         let documents = self.documents;
-        let text = documents.text(tape, self.args.redact)?;
-        let at = |error: io::Error| {
-            AdapterError::from(error).path(documents.tapes[tape].path.to_string_lossy())
-        };
-        let session = Session::read(&text).map_err(at)?;
         let mut children = Vec::new();
         for &child in &documents.children[tape] {
             let call_id = documents.parents[child]
@@ -114,14 +105,17 @@ impl Export<'_> {
                     trajectory_path: Some(name.to_owned()),
                 }))
             } else {
-                self.document(child)?
-                    .map(|document| ChildDocument::Embedded(Box::new(document)))
+                self.document(child)?.map(ChildDocument::Embedded)
             };
             children.extend(document.map(|document| Child { call_id, document }));
         }
-        Ok(self
-            .atif
-            .trajectory(&documents.tapes[tape].name, &session, children))
+        let session = documents.session(tape, self.args.redact);
+        session
+            .and_then(|session| {
+                let name = &documents.tapes[tape].name;
+                self.atif.document(name, &session, children)
+            })
+            .map_err(|error| documents.error(tape, error))
     }
 
     fn file_name(&self, tape: usize) -> String {

@@ -1,19 +1,22 @@
-//! Tapes as documents: read whole, one at a time, with what links them.
+//! Tapes as documents: one at a time, with what links them.
 
-use std::io::{self, Read};
+use std::io::{self, Seek};
 
-use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::error::AdapterError;
 use engram_core::redact::Redacting;
 use engram_core::tape::{JsonLines, replay};
 use engram_export::links::{Links, Parent, parents, shorter};
-use engram_export::session::MAX_BYTES;
+use engram_export::session::Session;
+use tempfile::SpooledTempFile;
 
 use super::args::Common;
 use super::inputs::{TapeFile, check, tapes};
 use crate::exit::Tally;
 use crate::report::{Reporter, shown};
-use crate::tapes::open_tape;
+use crate::tapes::{open_tape, tape_error};
 
+/// A text is kept in memory up to this size, then in a temporary file.
+const SPOOL_BYTES: usize = 8 << 20;
 /// Sub-agents of sub-agents, so deep at most. Deeper ones have documents of their own.
 const MAX_DEPTH: usize = 32;
 
@@ -89,41 +92,33 @@ impl Documents {
         family
     }
 
-    /// The text of a tape, with keys and tokens or without.
+    /// The session of a tape, with keys and tokens or without. Its text is kept until the session is dropped: in memory, or in a temporary
+    /// file, so that a tape that changes meanwhile is exported as it was.
     ///
     /// # Errors
-    /// If it cannot be read, or is too large to be held in memory.
-    pub fn text(&self, tape: usize, redact: bool) -> Result<String, AdapterError> {
-        let path = &self.tapes[tape].path;
-        let at = |error: io::Error| AdapterError::from(error).path(path.to_string_lossy());
-        let mut text = String::new();
-        let reader = open_tape(path).map_err(at)?;
+    /// If it cannot be read or kept.
+    pub fn session(&self, tape: usize, redact: bool) -> io::Result<Session<'static>> {
+        let mut kept = SpooledTempFile::new(SPOOL_BYTES);
+        let mut reader = open_tape(&self.tapes[tape].path)?;
         if redact {
-            let mut redacted = Vec::new();
-            Redacting::new(JsonLines::new(&mut redacted))
-                .and_then(|mut sink| replay(reader.take(MAX_BYTES + 1), &mut sink))
-                .map_err(at)?;
-            text = String::from_utf8(redacted).map_err(|error| at(io::Error::other(error)))?;
+            replay(reader, &mut Redacting::new(JsonLines::new(&mut kept))?)?;
         } else {
-            reader
-                .take(MAX_BYTES + 1)
-                .read_to_string(&mut text)
-                .map_err(at)?;
+            io::copy(&mut reader, &mut kept)?;
         }
-        if text.len() as u64 > MAX_BYTES {
-            let error = AdapterError::new(ErrorCode::LimitExceeded)
-                .expected("a tape of at most 2 GiB")
-                .found("a larger one");
-            return Err(error.path(path.to_string_lossy()));
-        }
-        Ok(text)
+        kept.rewind()?;
+        Session::read(kept)
+    }
+
+    /// What went wrong with a tape.
+    pub fn error(&self, tape: usize, error: io::Error) -> AdapterError {
+        tape_error(&self.tapes[tape].path, error)
     }
 }
 
 fn links_of(tape: &TapeFile) -> Result<Links, AdapterError> {
     let mut links = Links::default();
     let replayed = open_tape(&tape.path).and_then(|reader| replay(reader, &mut links));
-    replayed.map_err(|error| AdapterError::from(error).path(tape.path.to_string_lossy()))?;
+    replayed.map_err(|error| tape_error(&tape.path, error))?;
     Ok(links)
 }
 

@@ -1,17 +1,18 @@
 //! `engram export hf`: session traces, or conversations for training.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use engram_core::error::AdapterError;
+use engram_export::Wrote;
 use engram_export::hf::{MESSAGES_FILE, TRACES_DIRECTORY, Traces, card};
-use engram_export::session::Session;
 
 use super::args;
 use super::documents::Documents;
 use super::place::{NewDirectory, write_losses};
 use crate::exit::{Exit, Tally};
+use crate::output::{create, create_with};
 use crate::report::{Reporter, shown};
 
 /// Runs the command.
@@ -58,47 +59,46 @@ fn write(
 ) -> Result<u64, AdapterError> {
     let at_out =
         |error: io::Error| AdapterError::from(error).path(args.common.out.to_string_lossy());
-    let mut rows = if args.messages {
-        Some(BufWriter::new(
-            File::create_new(directory.join(MESSAGES_FILE)).map_err(at_out)?,
-        ))
-    } else {
-        None
+    let mut rows = match args.messages {
+        true => Some(BufWriter::new(
+            create(&directory.join(MESSAGES_FILE)).map_err(at_out)?,
+        )),
+        false => None,
     };
     let mut written = 0;
     for (index, tape) in documents.tapes.iter().enumerate() {
-        let text = documents.text(index, !args.keys.no_redact)?;
-        let session = Session::read(&text)
-            .map_err(|error| AdapterError::from(error).path(tape.path.to_string_lossy()))?;
-        let lines = if args.messages {
-            traces.messages(&tape.name, &session)
-        } else {
-            traces.trace(&tape.name, &session)
+        let session = documents
+            .session(index, !args.keys.no_redact)
+            .map_err(|error| documents.error(index, error))?;
+        let wrote = match &mut rows {
+            Some(rows) => traces.messages(&tape.name, &session, rows),
+            None => {
+                let path = directory.join(TRACES_DIRECTORY);
+                write_trace(&path.join(format!("{}.jsonl", tape.name)), &mut |out| {
+                    traces.trace(&tape.name, &session, out)
+                })
+            }
         };
-        let Some(lines) = lines else { continue };
-        written += 1;
-        let done = match &mut rows {
-            Some(rows) => rows.write_all(lines.as_bytes()),
-            None => write_trace(
-                &directory
-                    .join(TRACES_DIRECTORY)
-                    .join(format!("{}.jsonl", tape.name)),
-                &lines,
-            ),
-        };
-        done.map_err(at_out)?;
+        written += u64::from(wrote.map_err(at_out)? == Wrote::Session);
     }
     rows.map_or(Ok(()), |mut rows| rows.flush())
         .map_err(at_out)?;
-    fs::write(
-        directory.join("README.md"),
-        card(args.messages, written, !args.keys.no_redact),
-    )
+    let card = card(args.messages, written, !args.keys.no_redact);
+    create_with(&directory.join("README.md"), |out| {
+        out.write_all(card.as_bytes())
+    })
     .map_err(at_out)?;
     Ok(written)
 }
 
-fn write_trace(path: &Path, lines: &str) -> io::Result<()> {
-    path.parent().map_or(Ok(()), fs::create_dir_all)?;
-    fs::write(path, lines)
+/// Writes a trace. A session without one gets no file.
+fn write_trace(
+    path: &Path,
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<Wrote>,
+) -> io::Result<Wrote> {
+    let wrote = create_with(path, write)?;
+    if wrote == Wrote::Nothing {
+        fs::remove_file(path)?;
+    }
+    Ok(wrote)
 }

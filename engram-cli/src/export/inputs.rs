@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use engram_core::check::{Violation, check_stream};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::event::EventRecord;
+use engram_core::policy::Policy;
 
 use crate::exit::Tally;
 use crate::report::{Reporter, shown};
 use crate::tape_dir::{Index, stem};
-use crate::tapes::{begins_as_tape, open_tape, tapes_at};
+use crate::tapes::{begins_as_tape, open_tape, tape_error, tapes_at};
 
 /// A tape to export.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,8 +27,7 @@ pub struct TapeFile {
 pub fn tapes(paths: &[PathBuf], report: &Reporter, tally: &mut Tally) -> Vec<TapeFile> {
     let mut found = Vec::new();
     for path in paths.iter().flat_map(|path| current_tapes(path, report)) {
-        match path.and_then(|path| named(&path).map_err(|error| error.path(path.to_string_lossy())))
-        {
+        match path.and_then(|path| named(&path)) {
             Ok(tape) => found.push(tape),
             Err(error) => tally.failure(report.failure(&error)),
         }
@@ -57,17 +57,20 @@ fn current_tapes(path: &Path, report: &Reporter) -> Vec<Result<PathBuf, AdapterE
 
 /// The tape with its name. Its first event names the harness.
 fn named(path: &Path) -> Result<TapeFile, AdapterError> {
-    let mut tape = open_tape(path)?;
+    let at = |error: io::Error| tape_error(path, error);
+    let mut tape = open_tape(path).map_err(at)?;
     let no_tape = || {
         AdapterError::new(ErrorCode::MalformedRecord)
+            .under(Policy::Permissive)
+            .path(path.to_string_lossy())
             .expected("a tape; `engram ingest` makes one of a log")
             .line(1)
     };
-    if !begins_as_tape(&mut tape)? {
+    if !begins_as_tape(&mut tape).map_err(at)? {
         return Err(no_tape());
     }
     let mut line = Vec::new();
-    tape.read_until(b'\n', &mut line)?;
+    tape.read_until(b'\n', &mut line).map_err(at)?;
     let line = str::from_utf8(&line).map_err(|_| no_tape())?;
     let record = EventRecord::parse(line.trim_end_matches('\n'))
         .map_err(|error| no_tape().found(&error.to_string()))?;
@@ -107,7 +110,7 @@ fn number_equal_names(tapes: &mut [TapeFile]) {
 /// If it breaks a rule of the format, or cannot be read.
 pub fn check(tape: &TapeFile) -> Result<(), AdapterError> {
     let mut first: Option<Violation> = None;
-    let at = |error: io::Error| AdapterError::from(error).path(tape.path.to_string_lossy());
+    let at = |error: io::Error| tape_error(&tape.path, error);
     check_stream(open_tape(&tape.path).map_err(at)?, &mut |violation| {
         first.get_or_insert(violation);
     })
@@ -118,6 +121,7 @@ pub fn check(tape: &TapeFile) -> Result<(), AdapterError> {
             .expected("a tape that `engram check` accepts")
             .found(&violation.what)
             .line(violation.line)
+            .under(Policy::Permissive)
             .path(tape.path.to_string_lossy())),
     }
 }

@@ -16,7 +16,7 @@ use std::path::Path;
 use self::args::Target;
 pub use self::args::{AgentTrace, Export, GitNotes, To};
 use crate::args::Ingest;
-use crate::exit::Exit;
+use crate::exit::{Exit, Output};
 use crate::report::Reporter;
 
 /// What is asked of commits, which the index answers.
@@ -60,7 +60,7 @@ pub fn ingest(
     args: &Ingest,
     out: &Path,
     report: &Reporter,
-    ingest: impl FnOnce(&Path, &Reporter) -> Exit,
+    ingest: impl FnOnce(&Path, &Reporter) -> (Exit, Output),
 ) -> io::Result<Exit> {
     match to {
         #[cfg(feature = "parquet")]

@@ -1,10 +1,11 @@
 //! `engram export otlp`: a line for each session with its sub-agents.
 
-use std::io::{self, Write};
+use std::collections::HashMap;
+use std::io::{self, BufWriter, Write};
 
 use engram_core::error::AdapterError;
+use engram_export::Wrote;
 use engram_export::otlp::{Content, Options, Otlp, Part, Semconv};
-use engram_export::session::Session;
 
 use super::args;
 use super::documents::Documents;
@@ -30,15 +31,12 @@ pub fn run(args: &args::Otlp, report: &Reporter) -> io::Result<Exit> {
     let mut otlp = Otlp::new(options);
     let mut lines = 0;
     let written = new_file(&args.common.out, |file| {
+        let mut out = BufWriter::new(file);
         for root in documents.roots() {
-            if let Some(line) = line(&documents, root, &mut otlp, args.redact)? {
-                file.write_all(line.as_bytes()).map_err(|error| {
-                    AdapterError::from(error).path(args.common.out.to_string_lossy())
-                })?;
-                lines += 1;
-            }
+            lines +=
+                u64::from(line(&documents, root, &mut otlp, args, &mut out)? == Wrote::Session);
         }
-        Ok(())
+        out.flush().map_err(|error| at_out(args, error))
     });
     if let Err(error) =
         written.and_then(|()| write_losses(args.common.losses.as_deref(), otlp.losses()))
@@ -52,38 +50,39 @@ pub fn run(args: &args::Otlp, report: &Reporter) -> io::Result<Exit> {
     Ok(tally.exit())
 }
 
+/// Writes the line of a session with its sub-agents. One tape after the other is open.
 fn line(
     documents: &Documents,
     root: usize,
     otlp: &mut Otlp,
-    redact: bool,
-) -> Result<Option<String>, AdapterError> {
+    args: &args::Otlp,
+    out: &mut dyn Write,
+) -> Result<Wrote, AdapterError> {
     let family = documents.family(root);
-    let texts: Vec<String> = family
-        .iter()
-        .map(|tape| documents.text(*tape, redact))
-        .collect::<Result<_, _>>()?;
-    let mut sessions = Vec::new();
-    for (text, tape) in texts.iter().zip(&family) {
-        let at = |error: io::Error| {
-            AdapterError::from(error).path(documents.tapes[*tape].path.to_string_lossy())
-        };
-        sessions.push(Session::read(text).map_err(at)?);
-    }
-    let part = |(tape, session): (&usize, _)| {
-        let of = *tape;
-        let parent = documents.parents[of].as_ref().filter(|_| of != root);
-        let place = |tape: usize| family.iter().position(|other| *other == tape);
+    let places: HashMap<usize, usize> = (0..).zip(&family).map(|(at, tape)| (*tape, at)).collect();
+    let mut failed = None;
+    let parts = family.iter().map(|&tape| {
+        let parent = documents.parents[tape].as_ref().filter(|_| tape != root);
         let parent =
-            parent.and_then(|parent| Some((place(parent.tape)?, parent.call_id.as_deref())));
-        Part {
-            name: &documents.tapes[of].name,
+            parent.and_then(|parent| Some((*places.get(&parent.tape)?, parent.call_id.as_deref())));
+        failed = Some(tape);
+        let session = documents.session(tape, args.redact)?;
+        failed = None;
+        Ok(Part {
+            name: &documents.tapes[tape].name,
             session,
             parent,
-        }
-    };
-    let parts: Vec<Part<'_, '_>> = family.iter().zip(&sessions).map(part).collect();
-    Ok(otlp.line(&parts))
+        })
+    });
+    let wrote = otlp.line(parts, out);
+    wrote.map_err(|error| match failed {
+        Some(tape) => documents.error(tape, error),
+        None => at_out(args, error),
+    })
+}
+
+fn at_out(args: &args::Otlp, error: io::Error) -> AdapterError {
+    AdapterError::from(error).path(args.common.out.to_string_lossy())
 }
 
 impl From<args::ContentArg> for Content {

@@ -1,6 +1,5 @@
 //! `engram export parquet`: the tables of many tapes, in parallel.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -14,10 +13,11 @@ use super::args::{Common, Parquet};
 use super::inputs::{TapeFile, check, tapes};
 use super::place::{NewDirectory, temporary_beside, write_losses};
 use crate::args::Ingest;
-use crate::exit::{Exit, Tally};
+use crate::exit::{Exit, Output, Tally};
+use crate::output::create_with;
 use crate::pool::in_order;
 use crate::report::{Reporter, shown};
-use crate::tapes::{open_tape, tapes_in};
+use crate::tapes::{open_tape, tape_error, tapes_in};
 
 /// Tapes of so many bytes are one job, whose rows are in files of its own. So the files do not depend on the number of jobs.
 const CHUNK_BYTES: u64 = 64 << 20;
@@ -54,18 +54,18 @@ pub fn ingest(
     args: &Ingest,
     out: &Path,
     report: &Reporter,
-    ingest: impl FnOnce(&Path, &Reporter) -> Exit,
+    ingest: impl FnOnce(&Path, &Reporter) -> (Exit, Output),
 ) -> io::Result<Exit> {
     let at = |error: io::Error| AdapterError::from(error).path(out.to_string_lossy());
     let made = NewDirectory::beside(out)
         .and_then(|directory| Ok((directory, temporary_beside(out).map_err(at)?)));
-    let (directory, temporary) = match made {
+    let (directory, (temporary, _claim)) = match made {
         Ok(made) => made,
         Err(error) => return Ok(report.failure(&error)),
     };
-    let exit = ingest(temporary.path(), &report.silenced());
-    let is_empty = tapes_in(temporary.path()).is_empty();
-    if is_empty {
+    let (exit, output) = ingest(temporary.path(), &report.silenced());
+    // What could not be written is not the fault of a log: a dataset without it would look whole.
+    if output == Output::Short || tapes_in(temporary.path()).is_empty() {
         return Ok(exit);
     }
     let mut tally = Tally::default();
@@ -134,7 +134,11 @@ fn write(
     }
     let at = |error: io::Error| AdapterError::from(error).path(out.to_string_lossy());
     let finished = ParquetFiles::add_empty(directory.path(), &Table::ALL)
-        .and_then(|()| fs::write(directory.path().join("schema.sql"), SCHEMA_SQL))
+        .and_then(|()| {
+            create_with(&directory.path().join("schema.sql"), |out| {
+                out.write_all(SCHEMA_SQL.as_bytes())
+            })
+        })
         .map_err(at)
         .and_then(|()| directory.complete())
         .and_then(|()| write_losses(args.common.losses.as_deref(), &losses));
@@ -185,7 +189,7 @@ fn export(
             continue;
         }
         tables.begin(&tape.name);
-        let at = |error: io::Error| AdapterError::from(error).path(tape.path.to_string_lossy());
+        let at = |error: io::Error| tape_error(&tape.path, error);
         open_tape(&tape.path)
             .and_then(|reader| replay(reader, &mut tables))
             .map_err(at)?;

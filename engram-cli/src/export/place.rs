@@ -1,23 +1,22 @@
 //! Where an export writes: beside its place, and under its name when it is complete. Nothing is overwritten.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_export::losses::Losses;
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::TempDir;
 
 use crate::interrupt;
-
-/// How names of what is not complete begin and end.
-const TEMPORARY: (&str, &str) = (".engram-", ".tmp");
+use crate::output::{Claim, temporary_directory, temporary_file};
 
 /// A directory that gets its name when it is complete.
 #[derive(Debug)]
 pub struct NewDirectory {
     place: PathBuf,
     directory: TempDir,
+    _claim: Claim,
 }
 
 impl NewDirectory {
@@ -41,9 +40,11 @@ impl NewDirectory {
             Err(error) => return Err(at(error)),
         }
         fs::create_dir_all(parent(place)).map_err(at)?;
+        let (directory, claim) = temporary_beside(place).map_err(at)?;
         Ok(NewDirectory {
             place: place.to_owned(),
-            directory: temporary_beside(place).map_err(at)?,
+            directory,
+            _claim: claim,
         })
     }
 
@@ -69,13 +70,8 @@ impl NewDirectory {
 ///
 /// # Errors
 /// As the file system gives them.
-pub fn temporary_beside(place: &Path) -> io::Result<TempDir> {
-    interrupt::temporary_directory(|| {
-        Builder::new()
-            .prefix(TEMPORARY.0)
-            .suffix(TEMPORARY.1)
-            .tempdir_in(parent(place))
-    })
+pub fn temporary_beside(place: &Path) -> io::Result<(TempDir, Claim)> {
+    temporary_directory(parent(place))
 }
 
 /// Writes a file that must not be there. It is complete before it gets its name.
@@ -84,7 +80,7 @@ pub fn temporary_beside(place: &Path) -> io::Result<TempDir> {
 /// If it is there, those of `write`, or as the file system gives them.
 pub fn new_file(
     place: &Path,
-    write: impl FnOnce(&mut NamedTempFile) -> Result<(), AdapterError>,
+    write: impl FnOnce(&mut File) -> Result<(), AdapterError>,
 ) -> Result<(), AdapterError> {
     let at = |error: io::Error| AdapterError::from(error).path(place.to_string_lossy());
     if place.symlink_metadata().is_ok() {
@@ -92,18 +88,10 @@ pub fn new_file(
     }
     let parent = parent(place);
     fs::create_dir_all(parent).map_err(at)?;
-    let mut file = interrupt::temporary(|| {
-        Builder::new()
-            .prefix(TEMPORARY.0)
-            .suffix(TEMPORARY.1)
-            .tempfile_in(parent)
-    })
-    .map_err(at)?;
+    let mut file = temporary_file(parent).map_err(at)?;
     let temporary = file.path().to_owned();
-    let written = write(&mut file).and_then(|()| {
-        file.flush()
-            .and_then(|()| file.as_file().sync_all())
-            .map_err(at)?;
+    let written = write(file.as_file_mut()).and_then(|()| {
+        file.as_file().sync_all().map_err(at)?;
         file.persist_noclobber(place)
             .map(drop)
             .map_err(|error| at(error.error))

@@ -110,7 +110,6 @@ pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDi
                 if !args.filter.wants(&written.overview) {
                     return Ok((written, None));
                 }
-                files::sync(&file).map_err(at_directory)?;
                 Ok((written, Some(file.into_temp_path())))
             });
             if !matches!(kept, Ok((_, Some(_)))) {

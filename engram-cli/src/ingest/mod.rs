@@ -90,7 +90,8 @@ fn run_paths(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Resul
             let paths = homes::paths(&args.paths, registry, report);
             if let Some(to) = args.to {
                 return crate::export::ingest(to, args, out, report, |tapes, report| {
-                    run::run(args, tapes, &paths, &options, report)
+                    let done = run::once(args, tapes, &paths, &options, report, None);
+                    (done.exit, done.output)
                 });
             }
             if args.watch {

@@ -19,7 +19,7 @@ use super::run_summary::RunSummary;
 use super::totals::Totals;
 use super::unread::{Unread, no_store};
 use crate::args::Ingest;
-use crate::exit::{Exit, Tally};
+use crate::exit::{Exit, Output, Tally};
 use crate::interrupt;
 use crate::message::sentence;
 use crate::report::Reporter;
@@ -70,6 +70,7 @@ pub struct Pass {
     /// The sessions that have an outcome.
     seen: BTreeSet<Key>,
     errors: HashSet<String>,
+    output: Output,
     pending: Vec<Pending>,
     /// By the harness, and the name without number, in lower case.
     pending_names: HashMap<(&'static str, String), PendingName>,
@@ -110,6 +111,7 @@ impl Pass {
             answered: BTreeSet::new(),
             seen: BTreeSet::new(),
             errors: HashSet::new(),
+            output: Output::Whole,
             pending: Vec::new(),
             pending_names: HashMap::new(),
             saved: Instant::now(),
@@ -266,8 +268,21 @@ impl Pass {
         self.note(work, State::Failed, |entry| entry.error = Some(failure));
     }
 
+    /// Whether all tapes could be written.
+    pub fn output(&self) -> Output {
+        if self.totals.stopped > 0 {
+            Output::Short
+        } else {
+            self.output
+        }
+    }
+
     /// Counts a failure. The same words are said once.
     fn report_failure(&mut self, path: &Path, error: &AdapterError) {
+        let is_of_output = |path: &String| Path::new(path).starts_with(self.out.root());
+        if error.path.as_ref().is_some_and(is_of_output) {
+            self.output = Output::Short;
+        }
         let error = self.setting.report.clean_error(error);
         self.totals.failed(path, &error);
         let message = sentence(&error);

@@ -16,7 +16,7 @@ use super::run_summary::RunSummary;
 use super::totals::Totals;
 use super::unread::Unread;
 use crate::args::Ingest;
-use crate::exit::Exit;
+use crate::exit::{Exit, Output};
 use crate::inputs::{Inputs, SessionInput, find, find_changed};
 use crate::interrupt;
 use crate::message::{is_full, kind_of};
@@ -35,6 +35,19 @@ pub struct Done {
     pub exit: Exit,
     /// What was reported as an error.
     pub errors: HashSet<String>,
+    /// Whether all tapes could be written.
+    pub output: Output,
+}
+
+impl Done {
+    /// A run that has not begun.
+    fn refused(exit: Exit) -> Done {
+        Done {
+            exit,
+            errors: HashSet::new(),
+            output: Output::Short,
+        }
+    }
 }
 
 /// Converts all sessions at these paths.
@@ -62,10 +75,7 @@ pub fn once(
         let exit = RunSummary::new(&Totals::default(), exit, &[])
             .write(args.summary.as_deref(), report)
             .unwrap_or(exit);
-        return Done {
-            exit,
-            errors: HashSet::new(),
-        };
+        return Done::refused(exit);
     }
     discard_abandoned_copies();
     let early = report.clone();
@@ -82,19 +92,13 @@ pub fn once(
     let (directory, index) = match opened.map_err(at_out) {
         Ok(opened) => opened,
         Err(error) => {
-            return Done {
-                exit: report.failure(&error),
-                errors: HashSet::new(),
-            };
+            return Done::refused(report.failure(&error));
         }
     };
     let setup = Setup::new(options.registry(), options_of(args));
     if !args.redact && !args.no_redact && index.has_made_with(REDACTED) {
         let message = "the tapes in this directory are redacted: give `--redact` again, or `--no-redact` to write them whole";
-        return Done {
-            exit: report.usage(message),
-            errors: HashSet::new(),
-        };
+        return Done::refused(report.usage(message));
     }
     let (inputs, changed) = found(args, paths, options, &index, directory.root(), &setup);
     if let Some(summary) = args
@@ -102,10 +106,7 @@ pub fn once(
         .as_deref()
         .filter(|summary| output::is_input(summary, read_files(&inputs)))
     {
-        return Done {
-            exit: report.usage(&output::same_as_input(summary)),
-            errors: HashSet::new(),
-        };
+        return Done::refused(report.usage(&output::same_as_input(summary)));
     }
     let unread = Unread::new(&inputs, &index, paths, options);
     let (mut work, mut other_forms) = (Vec::new(), forms_of(&inputs.other_forms, &index, &changed));
@@ -192,6 +193,7 @@ pub fn once(
     Done {
         exit,
         errors: pass.errors().clone(),
+        output: pass.output(),
     }
 }
 

@@ -154,11 +154,10 @@ fn tapes_of(out: &Path) -> usize {
 }
 
 #[test]
-fn outputs_that_are_no_regular_files_are_written_into() {
+fn outputs_that_are_devices_or_pipes_are_written_into_and_links_are_replaced() {
     let log = claude_file();
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
-    symlink("page", at("link")).unwrap();
     assert!(
         Command::new("mkfifo")
             .arg(at("pipe"))
@@ -172,12 +171,14 @@ fn outputs_that_are_no_regular_files_are_written_into() {
         vec!["ingest", "-q", text(&log), "--out", text(&out), "--summary"],
     ] {
         let run_to = |file: &Path| engram().args(&args).arg(file).output().unwrap();
+        symlink("page", at("link")).unwrap();
         assert_eq!(code(&run_to(&at("link"))), 0);
         assert!(
-            at("link").is_symlink() && fs::read(at("page")).unwrap().len() > 100,
+            !at("link").is_symlink() && fs::read(at("link")).unwrap().len() > 100,
             "{args:?}"
         );
-        fs::remove_file(at("page")).unwrap();
+        assert!(!at("page").exists(), "a link is not followed: {args:?}");
+        fs::remove_file(at("link")).unwrap();
         let pipe = at("pipe");
         let reader = std::thread::spawn(move || fs::read(pipe).unwrap().len());
         assert_eq!(code(&run_to(&at("pipe"))), 0);
@@ -459,4 +460,63 @@ fn a_bomb_is_refused_by_a_limit_that_has_a_name() {
         stderr(&refused)
     );
     assert!(began.elapsed() < Duration::from_secs(20));
+}
+
+/// People exchange tapes: what is read of them has the limits of logs.
+#[test]
+fn a_tape_that_is_a_bomb_is_refused_by_each_command_that_reads_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let tapes = directory.path().join("tapes");
+    fs::create_dir(&tapes).unwrap();
+    let mut bomb = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    bomb.write_all(b"{\"seq\":0,\"t\":\"").unwrap();
+    let spaces = vec![b' '; 1 << 20];
+    for _ in 0..270 {
+        bomb.write_all(&spaces).unwrap();
+    }
+    let path = tapes.join("bomb.tape.jsonl.zst");
+    fs::write(&path, bomb.finish().unwrap()).unwrap();
+    let out = directory.path().join("out");
+    for command in [
+        &["check"][..],
+        &["stats"],
+        &["export", "otlp", "--out", text(&out)],
+    ] {
+        let refused = run(&[command, &["--error-format", "json", text(&path)]].concat());
+        assert_eq!(code(&refused), 5, "{command:?}: {}", stderr(&refused));
+        let error = &json_errors(&refused)[0];
+        assert_eq!(error["code"], "limit_exceeded", "{command:?}");
+        let found = error["found"].as_str().unwrap();
+        assert!(found.contains("expansion_ratio"), "{command:?}: {found}");
+    }
+    assert!(!out.exists());
+}
+
+/// Synthetic: a model and a prompt with what moves a cursor, rings, or turns a line around.
+#[test]
+fn answers_of_the_index_have_no_control_characters() {
+    let log = claude_session("odd").replace("claude-opus", "m\\u001b]0;own\\u0007\\u202e");
+    assert!(log.contains("u001b"), "the session has a model");
+    let directory = directory_of(&[("s.jsonl", &log)]);
+    let (tapes, index) = (directory.path().join("tapes"), directory.path().join("i"));
+    let source = directory.path().join("s.jsonl");
+    let ingested = run(&["ingest", text(&source), "--out", text(&tapes)]);
+    assert_eq!(code(&ingested), 0, "{}", stderr(&ingested));
+    let added = run(&["index", "--index", text(&index), "add", text(&tapes)]);
+    assert_eq!(code(&added), 0, "{}", stderr(&added));
+    for question in [
+        &["grep", "own"][..],
+        &["query", "select distinct model from calls"],
+        &["query", "--csv", "select distinct model from calls"],
+        &["query", "--json", "select distinct model from calls"],
+    ] {
+        let answer = run(&[question, &["--index", text(&index)]].concat());
+        assert_eq!(code(&answer), 0, "{question:?}: {}", stderr(&answer));
+        let said = String::from_utf8(answer.stdout).unwrap();
+        let is_unsafe = |c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}';
+        assert!(
+            said.contains("own") && !said.contains(is_unsafe),
+            "{question:?}: {said:?}"
+        );
+    }
 }

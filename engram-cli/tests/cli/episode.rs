@@ -47,9 +47,16 @@ fn stdout(output: &Output) -> String {
 
 /// A program that does this with the arguments, unless it is asked for its version or its flags.
 fn wrapper(directory: &Path, body: &str) -> PathBuf {
-    let (path, engram) = (directory.join("agent"), env!("CARGO_BIN_EXE_engram"));
+    // Private mounts hide directories as `/tmp`, where this repository may be; the program's own directory is there.
+    let (path, engram) = (directory.join("agent"), directory.join("engram"));
+    if !engram.exists() {
+        let built = env!("CARGO_BIN_EXE_engram");
+        fs::hard_link(built, &engram)
+            .or_else(|_| fs::copy(built, &engram).map(drop))
+            .unwrap();
+    }
     let text = format!(
-        "#!/bin/sh\ncase \"$*\" in *--version*|*--help*) exec '{engram}' \"$@\";; esac\nengram='{engram}'\n{body}\n"
+        "#!/bin/sh\nengram=$(dirname \"$0\")/engram\ncase \"$*\" in *--version*|*--help*) exec \"$engram\" \"$@\";; esac\n{body}\n"
     );
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();

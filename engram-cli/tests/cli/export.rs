@@ -232,3 +232,88 @@ fn traces_are_redacted_unless_told_otherwise() {
         );
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_exported_is_for_its_owner_only_and_a_file_that_may_not_grow_is_6() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = exported_tapes();
+    let at = directory.path();
+    for target in ["parquet", "hf", "atif", "otlp"] {
+        let out = export(at, target, target, &[]);
+        let mut all = vec![out.clone()];
+        if out.is_dir() {
+            all.extend(files(&out));
+            all.extend(
+                files(&out)
+                    .iter()
+                    .filter_map(|file| file.parent().map(Path::to_owned)),
+            );
+        }
+        for path in all {
+            let mode = path.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{target}: {} has {mode:o}", path.display());
+        }
+        // Nobody's limit but that of the system: there is no policy against it.
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "trap '' XFSZ; ulimit -f 1 && exec \"$@\"", "sh"]);
+        let full = at.join(format!("{target}-full"));
+        let output = limited
+            .args([env!("CARGO_BIN_EXE_engram"), "export", target])
+            .args([text(&at.join("tapes")), "--out", text(&full)])
+            .output()
+            .unwrap();
+        let said = stderr(&output);
+        assert_eq!(code(&output), 6, "{target}: {said}");
+        assert!(
+            !full.exists() && !said.contains("--policy"),
+            "{target}: {said}"
+        );
+    }
+}
+
+/// A dataset in which sessions are missing for want of room would look whole.
+#[cfg(unix)]
+#[test]
+fn tables_are_written_of_all_logs_or_of_none() {
+    let logs: Vec<(String, String)> = (0..8)
+        .map(|number| {
+            let log = claude_session(&format!("s{number}"));
+            let lines = if number == 7 { usize::MAX } else { 12 };
+            let log = log.split_inclusive('\n').take(lines).collect();
+            (format!("{number}.jsonl"), log)
+        })
+        .collect();
+    let logs: Vec<(&str, &str)> = logs.iter().map(|(name, log)| (&**name, &**log)).collect();
+    let logs = directory_of(&logs);
+    let directory = tempfile::tempdir().unwrap();
+    for (blocks, is_written) in [(24, false), (100_000, true)] {
+        let out = directory.path().join(blocks.to_string());
+        let script = format!("trap '' XFSZ; ulimit -f {blocks} && exec \"$@\"");
+        let output = Command::new("sh")
+            .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_engram"), "ingest"])
+            .args(["--to", "parquet", text(logs.path()), "--out", text(&out)])
+            .output()
+            .unwrap();
+        let said = stderr(&output);
+        assert_eq!(
+            (code(&output) == 0, out.exists()),
+            (is_written, is_written),
+            "{said}"
+        );
+    }
+}
+
+/// Advice that no option of the command follows.
+#[test]
+fn a_refused_tape_is_no_matter_of_policy() {
+    let directory = exported_tapes();
+    let broken = directory.path().join("broken.tape.jsonl");
+    fs::write(&broken, "{\"seq\":0,\"t\":\"\"}\n").unwrap();
+    for target in ["parquet", "hf", "atif", "otlp"] {
+        let out = directory.path().join(target);
+        let output = run(&["export", target, text(&broken), "--out", text(&out)]);
+        assert_eq!(code(&output), 5, "{}", stderr(&output));
+        assert!(!stderr(&output).contains("--policy"), "{}", stderr(&output));
+    }
+}

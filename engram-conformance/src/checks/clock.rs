@@ -111,7 +111,7 @@ fn since_1970(digits: &[u8], found: &mut HashSet<String>) {
 }
 
 fn in_utc(time: Timestamp) -> String {
-    time.to_zoned(TimeZone::UTC)
+    time.to_zoned_datetime(TimeZone::UTC)
         .strftime("%Y-%m-%dT%H:%M:%S")
         .to_string()
 }

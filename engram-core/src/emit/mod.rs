@@ -10,6 +10,7 @@ mod send;
 mod stated;
 pub(crate) mod verdicts;
 
+use std::fmt;
 use std::mem;
 
 use crate::descriptor::AdapterDescriptor;
@@ -91,6 +92,15 @@ pub struct Emitter<'s> {
     unknown_block: Option<String>,
     long_names: LongNames,
     error: Option<AdapterError>,
+}
+
+impl fmt::Debug for Emitter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Emitter")
+            .field("adapter", &self.descriptor.adapter_id)
+            .field("next_seq", &self.next_seq)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The session and sub-agent that events belong to, as canonical JSON strings.

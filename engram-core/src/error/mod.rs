@@ -3,8 +3,10 @@
 mod fault;
 mod of_fault;
 
+use std::error::Error;
 use std::fmt;
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -15,6 +17,7 @@ pub(crate) use of_fault::{error_of, unreadable};
 /// Stable error codes. Their names are part of the public interface; `docs/errors.md` lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ErrorCode {
     /// No adapter recognises the content.
     UnknownHarness,
@@ -160,7 +163,7 @@ impl fmt::Display for ErrorCode {
 /// An error with its location, as far as it is known. Serializes to the JSON that the command line prints.
 ///
 /// `Debug` is the sentence of `Display`, too: it is what `main` prints of an error that it returns.
-#[derive(Clone, PartialEq, Eq, thiserror::Error, Serialize)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub struct AdapterError {
@@ -199,6 +202,29 @@ pub struct AdapterError {
     /// The policy of the conversion. The message suggests permissive policy only if this is strict policy.
     #[serde(skip)]
     pub policy: Policy,
+    #[serde(skip)]
+    cause: Option<Cause>,
+}
+
+/// The error of the system behind an error.
+#[derive(Clone)]
+struct Cause(Arc<std::io::Error>);
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Cause) -> bool {
+        self.0.kind() == other.0.kind()
+    }
+}
+
+impl Eq for Cause {}
+
+impl Error for AdapterError {
+    /// The [`std::io::Error`] that it was made of, if it was made of one.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause
+            .as_ref()
+            .map(|cause| &*cause.0 as &(dyn Error + 'static))
+    }
 }
 
 impl AdapterError {
@@ -217,6 +243,7 @@ impl AdapterError {
             expected: None,
             found: None,
             policy: Policy::Strict,
+            cause: None,
         }
     }
 
@@ -276,7 +303,11 @@ impl From<std::io::Error> for AdapterError {
             ErrorKind::FileTooLarge if error.raw_os_error().is_none() => ErrorCode::LimitExceeded,
             _ => ErrorCode::Io,
         };
-        AdapterError::new(code).found(&error.to_string())
+        let found = AdapterError::new(code).found(&error.to_string());
+        AdapterError {
+            cause: Some(Cause(Arc::new(error))),
+            ..found
+        }
     }
 }
 
@@ -336,4 +367,25 @@ pub fn excerpt(text: &str) -> String {
         out.push('…');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_may_not_grow_is_no_limit_of_ours_and_the_error_of_the_system_is_kept() {
+        // EFBIG.
+        let of_system = AdapterError::from(std::io::Error::from_raw_os_error(27));
+        assert_eq!(of_system.code, ErrorCode::Io);
+        let own = AdapterError::from(crate::bounds::over("line_bytes", 1));
+        assert_eq!(own.code, ErrorCode::LimitExceeded);
+        let source = own
+            .source()
+            .and_then(|error| error.downcast_ref::<std::io::Error>());
+        assert_eq!(
+            source.map(std::io::Error::kind),
+            Some(ErrorKind::FileTooLarge)
+        );
+    }
 }

@@ -6,7 +6,7 @@ use crate::event::{
     Author, Channel, Decision, EditOp, Kind, Role, SPANS_TEXT, Status, TimeBasis, UNICODE_REPLACED,
 };
 use crate::policy::Policy;
-use crate::redact::RULES;
+use crate::tape::REDACTION;
 use crate::tape::TAPE_SCHEMA;
 use crate::tool_kind::ToolKind;
 use crate::version::Support;
@@ -199,7 +199,7 @@ pub const EVENTS: &[EventSchema] = &[
             always("harness", HARNESS),
             always("policy", words!(Policy: Strict, Permissive)),
             always("anchors", FieldType::Scheme(SCHEME)),
-            stated("redaction", FieldType::Scheme(RULES)),
+            stated("redaction", FieldType::Scheme(REDACTION)),
             stated("unicode", FieldType::Word(&[UNICODE_REPLACED])),
             stated("spans", FieldType::Word(&[SPANS_TEXT])),
             always("support", SUPPORT),

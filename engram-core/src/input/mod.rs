@@ -8,6 +8,7 @@ pub mod source;
 pub(crate) mod terminal;
 pub(crate) mod truncation;
 
+use std::fmt;
 use std::io::{ErrorKind, Read};
 
 use memchr::{memchr, memchr_iter};
@@ -42,6 +43,16 @@ pub struct Input<S> {
     hasher: StreamHasher,
     /// The bytes before this offset have been hashed.
     hashed: usize,
+}
+
+impl<S> fmt::Debug for Input<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Input")
+            .field("limits", &self.limits)
+            .field("start", &self.start)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
 }
 
 /// One physical line.

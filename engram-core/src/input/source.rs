@@ -3,13 +3,28 @@
 use std::fmt;
 use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write as _};
 
+#[cfg(feature = "spool")]
 use tempfile::SpooledTempFile;
 
 /// Bytes per read. They stay in the second-level cache until their events are written.
 pub(crate) const READ_BYTES: usize = 64 << 10;
 
 /// What a stream may take in memory; more is stored in an unnamed file.
+#[cfg(feature = "spool")]
 const SPOOL_BYTES: usize = 16 << 20;
+
+/// What was read of a stream.
+#[cfg(feature = "spool")]
+type Stored = SpooledTempFile;
+#[cfg(not(feature = "spool"))]
+type Stored = Cursor<Vec<u8>>;
+
+fn stored() -> Stored {
+    #[cfg(feature = "spool")]
+    return SpooledTempFile::new(SPOOL_BYTES);
+    #[cfg(not(feature = "spool"))]
+    Cursor::new(Vec::new())
+}
 
 /// A source of bytes that is read twice: it seeks back to what it gave before.
 pub trait Source: Read + Seek {
@@ -27,10 +42,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// A stream that is stored while it is read: in memory up to 16 MiB, then in an unnamed temporary file.
+/// A stream that is stored while it is read: in memory up to 16 MiB, then in an unnamed temporary file (with the feature `spool`).
 pub struct Spool<R> {
     reader: R,
-    stored: SpooledTempFile,
+    stored: Stored,
     /// The number of stored bytes.
     length: u64,
     /// Where the next byte is read.
@@ -62,7 +77,7 @@ impl<R> Spool<R> {
     pub fn new(reader: R) -> Self {
         Spool {
             reader,
-            stored: SpooledTempFile::new(SPOOL_BYTES),
+            stored: stored(),
             length: 0,
             position: 0,
             stored_position: 0,

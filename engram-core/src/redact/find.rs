@@ -8,8 +8,9 @@ use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use memchr::memchr2_iter;
 use regex::{Regex, RegexSet, RegexSetBuilder};
 
+use super::RULES;
 use super::random::is_random;
-use super::rules::{Needs, RULES, Rule, TABLE};
+use super::rules::{Needs, Rule, TABLE};
 use crate::text::{Text, push_text};
 
 /// The compiled rules. Patterns are constants, and a test compiles each; if one did not compile, nothing would be searched for, so that is

@@ -11,16 +11,17 @@ mod rules;
 mod slots;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io;
 
 use self::find::{COMPILED, Compiled};
 use self::hashes::{Calls, strip_secret_spans};
-pub use self::rules::RULES;
 use self::rules::TABLE;
 use self::slots::{Slot, each_slot};
 use crate::event::{Event, EventRef, Meta, Pointer, TapeStop};
 use crate::ledger::Redactions;
 use crate::sink::EventSink;
+pub use crate::tape::REDACTION as RULES;
 use crate::text::Text;
 
 /// A sink that passes events on without keys and tokens. Each is replaced by `[redacted:<rule>]`.
@@ -45,6 +46,14 @@ pub struct Redacting<S> {
     calls: Calls,
     /// Secrets per rule.
     counts: Vec<u64>,
+}
+
+impl<S> fmt::Debug for Redacting<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redacting")
+            .field("counts", &self.counts)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The names of all rules.

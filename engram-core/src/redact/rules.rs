@@ -6,9 +6,6 @@ use std::sync::LazyLock;
 
 use super::formats::FORMATS;
 
-/// The name of this set of rules in a tape. It changes with every rule.
-pub const RULES: &str = "engram-redact/4";
-
 /// What a match must have besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {

@@ -32,3 +32,6 @@ pub use replay::replay;
 
 /// The format of the tapes that this crate writes.
 pub const TAPE_SCHEMA: &str = "engram.tape/1";
+
+/// The name of this set of rules in a tape. It changes with every rule.
+pub const REDACTION: &str = "engram-redact/4";

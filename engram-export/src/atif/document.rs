@@ -4,27 +4,18 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// A trajectory: one session or sub-agent.
+/// What stands before the steps of a trajectory: one session or sub-agent.
 #[derive(Debug, Serialize)]
-pub struct Trajectory {
+pub(super) struct Head {
     /// The version of ATIF.
-    pub schema_version: &'static str,
+    pub(super) schema_version: &'static str,
     /// The session. A sub-agent may have that of its parent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
+    pub(super) session_id: Option<String>,
     /// `<harness>/<session>[.<agent>]`.
-    pub trajectory_id: String,
+    pub(super) trajectory_id: String,
     /// Who acted.
-    pub agent: Agent,
-    /// What happened.
-    pub steps: Vec<Step>,
-    /// Sums.
-    pub final_metrics: FinalMetrics,
-    /// What ATIF has no place for.
-    pub extra: Value,
-    /// Sub-agents in this document.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub subagent_trajectories: Vec<Trajectory>,
+    pub(super) agent: Agent,
 }
 
 /// The agent system.

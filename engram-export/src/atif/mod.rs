@@ -3,16 +3,22 @@
 //! ```
 //! use engram_export::atif::{Atif, Version};
 //! use engram_export::session::Session;
+//! use std::io::Cursor;
 //!
 //! let tape = concat!(
 //!     r#"{"seq":0,"t":"2026-01-02T03:04:05Z","k":"msg.in","source":{"harness":"toy","session_id":"s"},"role":"user","by":"person","text":"fix it"}"#,
 //!     "\n"
 //! );
 //! let mut atif = Atif::new(Version::V1_7);
-//! let document = atif.trajectory("toy/s", &Session::read(tape)?, Vec::new()).expect("a step");
-//! assert_eq!(document.steps[0].message, "fix it");
+//! let document = atif.document("toy/s", &Session::read(Cursor::new(tape))?, Vec::new())?.expect("a step");
+//! let mut json = Vec::new();
+//! atif.write(&document, &mut json)?;
+//! let json: serde_json::Value = serde_json::from_slice(&json)?;
+//! assert_eq!(json["steps"][0]["message"], "fix it");
 //! # Ok::<(), std::io::Error>(())
 //! ```
+
+use std::io::{self, Write};
 
 mod document;
 mod root;
@@ -20,11 +26,11 @@ mod steps;
 
 pub use self::document::{
     Agent, FinalMetrics, Metrics, Observation, ObservationResult, Step, SubagentRef, ToolCall,
-    Trajectory,
 };
-use self::root::Root;
+use self::root::{Root, Sums};
 use self::steps::Steps;
 use crate::losses::{Losses, Rule, SURROGATE, UNKNOWN_LABEL};
+use crate::scratch::{Piece, Scratch};
 use crate::session::Session;
 
 /// The version of the documents. They differ in nothing but this word: 1.8 adds audio, which no tape has.
@@ -118,16 +124,28 @@ pub struct Child {
 #[derive(Debug)]
 pub enum ChildDocument {
     /// It goes into the document of its parent.
-    Embedded(Box<Trajectory>),
+    Embedded(Document),
     /// It is a file of its own.
     Linked(SubagentRef),
 }
 
-/// Writes documents, and counts what is lost.
+/// A document that is ready to be written.
+#[derive(Debug)]
+pub struct Document {
+    /// `<harness>/<session>[.<agent>]`.
+    pub trajectory_id: String,
+    /// US dollars, with sub-agents in the document.
+    pub total_cost_usd: Option<f64>,
+    pieces: Vec<Piece>,
+}
+
+/// Makes documents, and counts what is lost. Steps are kept in an unnamed temporary file until their document is written, so memory does not
+/// grow with them.
 #[derive(Debug)]
 pub struct Atif {
     version: Version,
     losses: Losses,
+    scratch: Scratch,
 }
 
 impl Atif {
@@ -136,6 +154,7 @@ impl Atif {
         Atif {
             version,
             losses: Losses::new("atif", &[RULES]),
+            scratch: Scratch::default(),
         }
     }
 
@@ -145,28 +164,47 @@ impl Atif {
     }
 
     /// The document of a tape; `None` if it has no step. `name` is used where the tape has no session id.
-    pub fn trajectory(
+    ///
+    /// # Errors
+    /// Those of reading the tape and of the temporary file.
+    pub fn document(
         &mut self,
         name: &str,
         session: &Session<'_>,
         children: Vec<Child>,
-    ) -> Option<Trajectory> {
+    ) -> io::Result<Option<Document>> {
         self.losses.tape();
-        let mut root = Root::of(name, session, &mut self.losses);
+        let mut root = Root::of(name, session, &mut self.losses)?;
+        let from = self.scratch.bytes();
         let mut steps = Steps::new(session, &children, &mut self.losses);
-        steps.run();
-        let (steps, early_usage) = (steps.steps, steps.early_usage);
-        if steps.is_empty() {
+        let mut sums = Sums::default();
+        steps.run(&mut |step| {
+            sums.add(&step);
+            self.scratch.add_item(from, &step)
+        })?;
+        if sums.is_empty() {
             self.losses.count(&NOTHING);
-            return None;
+            return Ok(None);
         }
-        root.early_usage(early_usage);
+        root.early_usage(steps.early_usage);
         let embedded = children
             .into_iter()
             .filter_map(|child| match child.document {
-                ChildDocument::Embedded(document) => Some(*document),
+                ChildDocument::Embedded(document) => Some(document),
                 ChildDocument::Linked(_) => None,
             });
-        Some(root.document(self.version, steps, embedded.collect()))
+        let steps = self.scratch.since(from);
+        root.document(self.version, steps, sums, embedded.collect())
+            .map(Some)
+    }
+
+    /// Writes a document that is no part of another one, and forgets all that were made before.
+    ///
+    /// # Errors
+    /// Those of writing and of the temporary file.
+    pub fn write(&mut self, document: &Document, out: &mut dyn Write) -> io::Result<()> {
+        let written = self.scratch.copy(&document.pieces, out);
+        self.scratch = Scratch::default();
+        written
     }
 }

@@ -1,14 +1,16 @@
 //! What stands at the root of a document: who acted, sums, and the facts of the tape.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use engram_core::event::*;
 use serde_json::{Map, Value, json};
 
-use super::document::{Agent, FinalMetrics, Step, Trajectory};
-use super::{CONTEXT, FINGERPRINTS, ORIGIN, SESSION_CHANGE, UNRECOGNIZED, Version};
+use super::document::{Agent, FinalMetrics, Head, Step};
+use super::{CONTEXT, Document, FINGERPRINTS, ORIGIN, SESSION_CHANGE, UNRECOGNIZED, Version};
 use crate::fields::fields;
 use crate::losses::{Losses, SURROGATE, UNKNOWN_LABEL};
+use crate::scratch::Piece;
 use crate::session::Session;
 use crate::text::owned;
 
@@ -26,30 +28,26 @@ pub(super) struct Root {
 }
 
 impl Root {
-    pub(super) fn of(name: &str, session: &Session<'_>, losses: &mut Losses) -> Root {
+    pub(super) fn of(name: &str, session: &Session<'_>, losses: &mut Losses) -> io::Result<Root> {
+        let source = &session.source;
         let mut root = Root {
             trajectory_id: name.to_owned(),
+            harness: source.harness.clone(),
+            session_id: source.session_id.clone(),
             ..Root::default()
         };
-        if let Some(first) = session.events.first() {
-            root.harness = first.source.harness.to_owned();
-            root.session_id = first.source.session_id.map(owned);
-            if let Some(id) = &root.session_id {
-                let agent = first
-                    .source
-                    .agent_id
-                    .map(|agent| format!(".{}", owned(agent)))
-                    .unwrap_or_default();
-                root.trajectory_id = format!("{}/{id}{agent}", root.harness);
-            }
+        if let Some(id) = &root.session_id {
+            let agent = source.agent_id.as_deref();
+            let agent = agent.map(|agent| format!(".{agent}")).unwrap_or_default();
+            root.trajectory_id = format!("{}/{id}{agent}", root.harness);
         }
         let mut facts = Map::new();
         let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
         let mut revisions = Vec::new();
         let mut fork_of = None;
         let mut is_lossy = false;
-        for record in &session.events {
-            is_lossy |= has_surrogate(record);
+        session.each(&mut |_, line, record| {
+            is_lossy |= has_surrogate(line);
             losses.count_many(&ORIGIN, u64::from(!record.origin.is_empty()));
             match &record.event {
                 Event::Meta(Meta::TapeStart(start)) => {
@@ -80,7 +78,7 @@ impl Root {
                 }
                 Event::Meta(Meta::Session(stated)) if !record.replay => {
                     root.model = root.model.take().or_else(|| stated.model.map(owned));
-                    fork_of = fork_of.or_else(|| stated.fork_of.map(owned));
+                    fork_of = fork_of.take().or_else(|| stated.fork_of.map(owned));
                     let total = stated.cost_total_usd;
                     let total = total.and_then(|total| total.as_str().parse::<f64>().ok());
                     root.stated_total = root.stated_total.into_iter().chain(total).reduce(f64::max);
@@ -110,7 +108,8 @@ impl Root {
                 }
                 _ => {}
             }
-        }
+            Ok(())
+        })?;
         if is_lossy {
             losses.count(&SURROGATE);
             root.engram.insert("lossy".to_owned(), true.into());
@@ -121,7 +120,7 @@ impl Root {
         if let Some(fork_of) = fork_of {
             root.engram.insert("fork_of".to_owned(), fork_of.into());
         }
-        root
+        Ok(root)
     }
 
     fn put(&mut self, key: &str, value: Value) {
@@ -137,34 +136,57 @@ impl Root {
         self.put("usage", Value::Array(usage));
     }
 
+    /// The document, with its steps.
     pub(super) fn document(
         self,
         version: Version,
-        steps: Vec<Step>,
-        embedded: Vec<Trajectory>,
-    ) -> Trajectory {
-        let sums = sums(&steps, &embedded);
-        let model = self
-            .model
-            .or_else(|| steps.iter().find_map(|step| step.model_name.clone()));
-        Trajectory {
+        steps: Piece,
+        sums: Sums,
+        embedded: Vec<Document>,
+    ) -> io::Result<Document> {
+        let mut metrics = sums.metrics;
+        embedded
+            .iter()
+            .for_each(|child| add_cost(&mut metrics.total_cost_usd, child.total_cost_usd));
+        // A total of the session and the costs of its responses are never added.
+        metrics.total_cost_usd = self.stated_total.or(metrics.total_cost_usd);
+        let head = Head {
             schema_version: version.as_str(),
             session_id: self.session_id,
-            trajectory_id: self.trajectory_id,
+            trajectory_id: self.trajectory_id.clone(),
             agent: Agent {
                 name: self.harness,
                 version: self.version.unwrap_or_else(|| "unknown".to_owned()),
-                model_name: model,
+                model_name: self.model.or(sums.model),
             },
-            final_metrics: FinalMetrics {
-                // A total of the session and the costs of its responses are never added.
-                total_cost_usd: self.stated_total.or(sums.total_cost_usd),
-                ..sums
-            },
+        };
+        let mut head = serde_json::to_string(&head)?;
+        head.pop();
+        let (totals, extra) = (
+            serde_json::to_string(&metrics)?,
+            json!({ "engram": self.engram }),
+        );
+        let mut pieces = vec![
+            Piece::Text(head + ",\"steps\":["),
             steps,
-            extra: json!({ "engram": self.engram }),
-            subagent_trajectories: embedded,
+            Piece::Text(format!("],\"final_metrics\":{totals},\"extra\":{extra}")),
+        ];
+        let text = |text: &str| Piece::Text(text.to_owned());
+        for (number, child) in embedded.into_iter().enumerate() {
+            let before = if number == 0 {
+                ",\"subagent_trajectories\":["
+            } else {
+                ","
+            };
+            pieces.push(text(before));
+            pieces.extend(child.pieces);
         }
+        pieces.push(text(if pieces.len() > 3 { "]}" } else { "}" }));
+        Ok(Document {
+            trajectory_id: self.trajectory_id,
+            total_cost_usd: metrics.total_cost_usd,
+            pieces,
+        })
     }
 }
 
@@ -182,30 +204,35 @@ fn first_facts(facts: &mut Map<String, Value>, stated: Map<String, Value>, losse
     }
 }
 
-fn sums(steps: &[Step], embedded: &[Trajectory]) -> FinalMetrics {
-    let mut sums = FinalMetrics {
-        total_steps: steps.len() as u64,
-        ..FinalMetrics::default()
-    };
-    let add = |sum: &mut Option<u64>, count: Option<u64>| {
-        if let Some(count) = count {
-            *sum = Some(sum.unwrap_or_default().saturating_add(count));
-        }
-    };
-    for metrics in steps
-        .iter()
-        .filter(|step| step.is_copied_context.is_none())
-        .filter_map(|step| step.metrics.as_ref())
-    {
-        add(&mut sums.total_prompt_tokens, metrics.prompt_tokens);
-        add(&mut sums.total_completion_tokens, metrics.completion_tokens);
-        add(&mut sums.total_cached_tokens, metrics.cached_tokens);
-        add_cost(&mut sums.total_cost_usd, metrics.cost_usd);
+/// Sums over steps, and the first model.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    metrics: FinalMetrics,
+    model: Option<String>,
+}
+
+impl Sums {
+    pub(super) fn is_empty(&self) -> bool {
+        self.metrics.total_steps == 0
     }
-    embedded
-        .iter()
-        .for_each(|child| add_cost(&mut sums.total_cost_usd, child.final_metrics.total_cost_usd));
-    sums
+
+    /// Adds a step. What is copied was counted in its own session.
+    pub(super) fn add(&mut self, step: &Step) {
+        self.metrics.total_steps += 1;
+        self.model = self.model.take().or_else(|| step.model_name.clone());
+        let add = |sum: &mut Option<u64>, count: Option<u64>| {
+            if let Some(count) = count {
+                *sum = Some(sum.unwrap_or_default().saturating_add(count));
+            }
+        };
+        if let (Some(of_step), None) = (&step.metrics, step.is_copied_context) {
+            let sums = &mut self.metrics;
+            add(&mut sums.total_prompt_tokens, of_step.prompt_tokens);
+            add(&mut sums.total_completion_tokens, of_step.completion_tokens);
+            add(&mut sums.total_cached_tokens, of_step.cached_tokens);
+            add_cost(&mut sums.total_cost_usd, of_step.cost_usd);
+        }
+    }
 }
 
 pub(super) fn add_cost(sum: &mut Option<f64>, cost: Option<f64>) {
@@ -215,10 +242,9 @@ pub(super) fn add_cost(sum: &mut Option<f64>, cost: Option<f64>) {
 }
 
 /// True if a text of the event has half a surrogate pair.
-fn has_surrogate(record: &EventRecord<'_>) -> bool {
-    let line = record.to_line();
+fn has_surrogate(line: &str) -> bool {
     matches!(
-        engram_core::text::replace_lone_surrogates(&line),
+        engram_core::text::replace_lone_surrogates(line),
         std::borrow::Cow::Owned(_)
     )
 }

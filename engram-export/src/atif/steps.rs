@@ -1,5 +1,8 @@
 //! The steps of a document: one for each response, each message to the agent and each notice.
 
+use std::collections::{HashMap, HashSet};
+use std::io;
+
 use engram_core::event::*;
 use engram_core::text::{Text, canonical_json, replace_lone_surrogates};
 use serde_json::value::RawValue;
@@ -16,10 +19,9 @@ use crate::text::owned;
 /// The steps on their way.
 pub(super) struct Steps<'s, 't> {
     session: &'s Session<'t>,
-    children: &'s [Child],
+    /// The sub-agents that each call started.
+    children: HashMap<&'s str, Vec<SubagentRef>>,
     losses: &'s mut Losses,
-    /// The steps so far.
-    pub(super) steps: Vec<Step>,
     /// Usage before any response.
     pub(super) early_usage: Vec<Value>,
 }
@@ -30,33 +32,47 @@ impl<'s, 't> Steps<'s, 't> {
         children: &'s [Child],
         losses: &'s mut Losses,
     ) -> Self {
+        let mut by_call: HashMap<&str, Vec<SubagentRef>> = HashMap::new();
+        for child in children {
+            if let Some(call) = &child.call_id {
+                by_call.entry(call).or_default().push(reference(child));
+            }
+        }
         Steps {
             session,
-            children,
+            children: by_call,
             losses,
-            steps: Vec::new(),
             early_usage: Vec::new(),
         }
     }
 
-    pub(super) fn run(&mut self) {
+    /// Passes all steps, numbered from 1.
+    pub(super) fn run(&mut self, each: &mut dyn FnMut(Step) -> io::Result<()>) -> io::Result<()> {
+        let mut steps = 0;
         for unit in &self.session.units {
             let step = match unit {
-                Unit::Response(at) => Some(self.response(&self.session.responses[*at])),
-                Unit::Event(index) => self.event(*index),
+                Unit::Response(at) => Some(self.response(&self.session.responses[*at])?),
+                Unit::Event(index) => self.event(*index)?,
             };
             if let Some(step) = step {
-                self.steps.push(Step {
-                    step_id: self.steps.len() as u64 + 1,
+                steps += 1;
+                each(Step {
+                    step_id: steps,
                     ..step
-                });
+                })?;
             }
         }
+        Ok(())
     }
 
     /// A step at the place of an event.
-    fn step(&self, index: usize, source: &'static str, message: String) -> Step {
-        let record = &self.session.events[index];
+    fn step(
+        &self,
+        index: usize,
+        record: &EventRecord<'_>,
+        source: &'static str,
+        message: String,
+    ) -> Step {
         let mut extra = Map::new();
         if record.t_basis == Some(TimeBasis::Inherited) {
             extra.insert("time".to_owned(), "inherited".into());
@@ -76,11 +92,12 @@ impl<'s, 't> Steps<'s, 't> {
     }
 
     /// The step of an event that belongs to no response.
-    fn event(&mut self, index: usize) -> Option<Step> {
-        let record = &self.session.events[index];
+    fn event(&mut self, index: usize) -> io::Result<Option<Step>> {
+        let line = self.session.line(index)?;
+        let record = &line.record()?;
         let text = |text: Option<Text<'_>>| text.map(owned).unwrap_or_default();
         let labelled = |steps: &Self, message: String| {
-            let mut step = steps.step(index, "system", message);
+            let mut step = steps.step(index, record, "system", message);
             let mut extra = fields(record);
             extra.remove("text");
             step.extra.append(&mut extra);
@@ -91,6 +108,7 @@ impl<'s, 't> Steps<'s, 't> {
                 let is_user = message.role == Role::User && message.by != Author::Harness;
                 let mut step = self.step(
                     index,
+                    record,
                     if is_user { "user" } else { "system" },
                     text(message.text),
                 );
@@ -105,17 +123,17 @@ impl<'s, 't> Steps<'s, 't> {
                 text: summary,
                 trigger,
             }) => {
-                let mut step = self.step(index, "system", text(*summary));
+                let mut step = self.step(index, record, "system", text(*summary));
                 let mut management =
                     Map::from_iter([("type".to_owned(), Value::from("compaction"))]);
                 management
                     .extend(trigger.map(|trigger| ("trigger".to_owned(), owned(trigger).into())));
                 // A reader of ATIF looks for it at this place, not below `engram`.
                 let engram = std::mem::take(&mut step.extra);
-                return Some(Step {
+                return Ok(Some(Step {
                     extra: with_engram(engram, [("context_management", Value::Object(management))]),
                     ..step
-                });
+                }));
             }
             Event::Meta(
                 Meta::Error { text: message, .. }
@@ -129,35 +147,38 @@ impl<'s, 't> Steps<'s, 't> {
             Event::Meta(Meta::Rewind { .. }) => labelled(self, String::new()),
             Event::Meta(Meta::Usage(_)) => {
                 self.early_usage.push(Value::Object(fields(record)));
-                return None;
+                return Ok(None);
             }
             Event::ToolResult(result) => {
-                let mut step = self.step(index, "system", String::new());
+                let mut step = self.step(index, record, "system", String::new());
                 step.observation = Some(Observation {
-                    results: vec![self.result(index, result, None)],
+                    results: vec![self.result(record, result, None)],
                 });
                 step
             }
             Event::CodeRead(_) | Event::CodeEdit(_) | Event::SpanLink(_) => {
                 labelled(self, String::new())
             }
-            Event::Meta(_) | Event::MsgOut(_) | Event::ToolCall(_) => return None,
+            Event::Meta(_) | Event::MsgOut(_) | Event::ToolCall(_) => return Ok(None),
         };
         let engram = step.extra;
-        Some(Step {
+        Ok(Some(Step {
             extra: with_engram(engram, []),
             ..step
-        })
+        }))
     }
 
-    fn response(&mut self, response: &Response) -> Step {
-        let mut step = self.step(response.first(), "agent", String::new());
+    fn response(&mut self, response: &Response) -> io::Result<Step> {
+        let first = self.session.line(response.first())?;
+        let mut step = self.step(response.first(), &first.record()?, "agent", String::new());
         let (mut messages, mut reasoning, mut redacted): (Vec<String>, Vec<String>, u64) =
             (Vec::new(), Vec::new(), 0);
         let (mut results, mut code): (Vec<(usize, ObservationResult)>, Vec<Value>) =
             (Vec::new(), Vec::new());
+        let mut ids = HashSet::new();
         for &index in &response.events {
-            match &self.session.events[index].event {
+            let line = self.session.line(index)?;
+            match &line.record()?.event {
                 Event::MsgOut(message) => {
                     let texts = if message.channel == Some(Channel::Reasoning) {
                         &mut reasoning
@@ -169,12 +190,12 @@ impl<'s, 't> Steps<'s, 't> {
                     step.model_name = step.model_name.take().or_else(|| message.model.map(owned));
                 }
                 Event::ToolCall(call) => {
-                    let made = self.call(index, call, &step.tool_calls);
-                    results.extend(self.results(index, &made.tool_call_id));
-                    let of_call = self.session.code.get(&index).into_iter().flatten();
-                    code.extend(
-                        of_call.map(|at| code_of(&self.session.events[*at], &made.tool_call_id)),
-                    );
+                    let made = self.call(index, call, &mut ids)?;
+                    results.extend(self.results(index, call, &made.tool_call_id)?);
+                    for at in self.session.code.get(&index).into_iter().flatten() {
+                        let line = self.session.line(*at)?;
+                        code.push(code_of(&line.record()?, &made.tool_call_id));
+                    }
                     step.tool_calls.push(made);
                 }
                 _ => {}
@@ -190,7 +211,7 @@ impl<'s, 't> Steps<'s, 't> {
         let results: Vec<ObservationResult> =
             results.into_iter().map(|(_, result)| result).collect();
         step.observation = (!results.is_empty()).then_some(Observation { results });
-        self.metrics(response, &mut step);
+        self.metrics(response, &mut step)?;
         let mut engram = std::mem::take(&mut step.extra);
         engram.extend(
             response
@@ -205,19 +226,22 @@ impl<'s, 't> Steps<'s, 't> {
             engram.insert("code".to_owned(), Value::Array(code));
         }
         step.extra = with_engram(engram, []);
-        step
+        Ok(step)
     }
 
+    /// A call. Its id is its own in the response.
     fn call(
         &mut self,
         index: usize,
         call: &engram_core::event::ToolCall<'_>,
-        before: &[ToolCall],
-    ) -> ToolCall {
+        ids: &mut HashSet<String>,
+    ) -> io::Result<ToolCall> {
         let id = call
             .call_id
             .map(owned)
-            .filter(|id| before.iter().all(|other| other.tool_call_id != *id));
+            .filter(|id| !ids.contains(id))
+            .unwrap_or_else(|| format!("seq-{index}"));
+        ids.insert(id.clone());
         let mut extra = Map::from_iter([("kind".to_owned(), Value::from(call.kind.as_str()))]);
         extra.extend(
             call.server
@@ -228,8 +252,8 @@ impl<'s, 't> Steps<'s, 't> {
         }
         let decisions = self.session.permissions.get(&index).into_iter().flatten();
         let decisions: Vec<Value> = decisions
-            .map(|at| Value::Object(fields(&self.session.events[*at])))
-            .collect();
+            .map(|at| Ok(Value::Object(fields(&self.session.line(*at)?.record()?))))
+            .collect::<io::Result<_>>()?;
         if !decisions.is_empty() {
             extra.insert("permission".to_owned(), Value::Array(decisions));
         }
@@ -245,37 +269,35 @@ impl<'s, 't> Steps<'s, 't> {
                 format!("{{\"value\":{args}}}")
             }
         };
-        ToolCall {
-            tool_call_id: id.unwrap_or_else(|| format!("seq-{index}")),
+        Ok(ToolCall {
+            tool_call_id: id,
             function_name: owned(call.tool),
             arguments: RawValue::from_string(arguments)
                 .unwrap_or_else(|_| RawValue::NULL.to_owned()),
             extra: json!({ "engram": extra }),
-        }
+        })
     }
 
     /// The results of a call, with their places. A sub-agent whose call has no result is linked from one without content.
-    fn results(&mut self, call: usize, id: &str) -> Vec<(usize, ObservationResult)> {
-        let session = self.session;
+    fn results(
+        &mut self,
+        index: usize,
+        call: &engram_core::event::ToolCall<'_>,
+        id: &str,
+    ) -> io::Result<Vec<(usize, ObservationResult)>> {
         let mut results = Vec::new();
-        for &index in session.results.get(&call).into_iter().flatten() {
-            if let Event::ToolResult(result) = &session.events[index].event {
-                results.push((index, self.result(index, result, Some(id))));
+        for &at in self.session.results.get(&index).into_iter().flatten() {
+            let line = self.session.line(at)?;
+            let record = line.record()?;
+            if let Event::ToolResult(result) = &record.event {
+                results.push((at, self.result(&record, result, Some(id))));
             }
         }
-        let Event::ToolCall(of_call) = &session.events[call].event else {
-            return results;
-        };
-        let call_id = of_call.call_id.map(owned);
-        let is_child = |child: &&Child| child.call_id.is_some() && child.call_id == call_id;
-        let refs: Vec<SubagentRef> = self
-            .children
-            .iter()
-            .filter(is_child)
-            .map(reference)
-            .collect();
+        let call_id = call.call_id.map(owned);
+        let refs = call_id.and_then(|call_id| self.children.get(call_id.as_str()).cloned());
+        let refs = refs.unwrap_or_default();
         if refs.is_empty() {
-            return results;
+            return Ok(results);
         }
         match results.first_mut() {
             Some((_, result)) => result.subagent_trajectory_ref = refs,
@@ -285,19 +307,18 @@ impl<'s, 't> Steps<'s, 't> {
                     subagent_trajectory_ref: refs,
                     ..ObservationResult::default()
                 };
-                results.push((call, result));
+                results.push((index, result));
             }
         }
-        results
+        Ok(results)
     }
 
     fn result(
         &mut self,
-        index: usize,
+        record: &EventRecord<'_>,
         result: &ToolResult<'_>,
         id: Option<&str>,
     ) -> ObservationResult {
-        let record = &self.session.events[index];
         let outputs: Vec<String> = [result.stdout, result.stderr]
             .into_iter()
             .flatten()
@@ -344,11 +365,13 @@ impl<'s, 't> Steps<'s, 't> {
     }
 
     /// What the response cost. Several usages add up.
-    fn metrics(&mut self, response: &Response, step: &mut Step) {
+    fn metrics(&mut self, response: &Response, step: &mut Step) -> io::Result<()> {
         let mut metrics = Metrics::default();
         let mut raw = Vec::new();
         for &index in &response.usage {
-            let Event::Meta(Meta::Usage(usage)) = &self.session.events[index].event else {
+            let line = self.session.line(index)?;
+            let record = line.record()?;
+            let Event::Meta(Meta::Usage(usage)) = &record.event else {
                 continue;
             };
             let Tokens {
@@ -369,7 +392,7 @@ impl<'s, 't> Steps<'s, 't> {
                 &mut metrics.cost_usd,
                 usage.cost_usd.and_then(|cost| cost.as_str().parse().ok()),
             );
-            let mut fields = fields(&self.session.events[index]);
+            let mut fields = fields(&record);
             fields.remove("label");
             raw.push(Value::Object(fields));
         }
@@ -381,6 +404,7 @@ impl<'s, 't> Steps<'s, 't> {
             );
             step.metrics = Some(metrics);
         }
+        Ok(())
     }
 }
 

@@ -1,5 +1,8 @@
 //! A session as messages: what was said to the model, what it said, and what its tools gave.
 
+use std::collections::HashSet;
+use std::io;
+
 use engram_core::event::*;
 use engram_core::text::{Text, canonical_json, replace_lone_surrogates};
 
@@ -38,6 +41,29 @@ pub(super) struct Said {
     pub(super) model: Option<String>,
 }
 
+/// Takes what was said.
+type Each<'e> = &'e mut dyn FnMut(Said) -> io::Result<()>;
+
+impl Said {
+    /// Something that was said with an event.
+    fn at(record: &EventRecord<'_>, speaker: Speaker, content: String) -> Said {
+        let nanoseconds = if record.t_basis == Some(TimeBasis::Absent) {
+            None
+        } else {
+            moment(record.t).nanoseconds()
+        };
+        Said {
+            speaker,
+            content,
+            reasoning: None,
+            calls: Vec::new(),
+            call_id: None,
+            milliseconds: nanoseconds.map(|time| time.div_euclid(1_000_000)),
+            model: None,
+        }
+    }
+}
+
 /// A call of a tool.
 #[derive(Debug)]
 pub(super) struct Call {
@@ -52,7 +78,6 @@ pub(super) struct Conversation<'s, 't> {
     session: &'s Session<'t>,
     losses: &'s mut Losses,
     decoder: Decoder,
-    said: Vec<Said>,
 }
 
 impl<'s, 't> Conversation<'s, 't> {
@@ -61,37 +86,34 @@ impl<'s, 't> Conversation<'s, 't> {
             session,
             losses,
             decoder: Decoder::default(),
-            said: Vec::new(),
         }
     }
 
-    pub(super) fn run(mut self) -> Vec<Said> {
-        self.count_what_is_left_out();
+    /// Passes what was said, in order.
+    pub(super) fn run(mut self, each: Each<'_>) -> io::Result<()> {
+        self.count_what_is_left_out()?;
         for unit in &self.session.units {
             match unit {
-                Unit::Response(at) => self.response(&self.session.responses[*at]),
-                Unit::Event(index) => self.event(*index),
+                Unit::Response(at) => self.response(&self.session.responses[*at], each)?,
+                Unit::Event(index) => self.event(*index, each)?,
             }
         }
         if self.decoder.take_lossy() {
             self.losses.count(&SURROGATE);
         }
-        self.said
+        Ok(())
     }
 
-    fn is_left_out(&self, index: usize) -> bool {
-        self.session.rewound[index] || self.session.events[index].replay
-    }
-
-    fn count_what_is_left_out(&mut self) {
-        for (index, record) in self.session.events.iter().enumerate() {
+    fn count_what_is_left_out(&mut self) -> io::Result<()> {
+        let session = self.session;
+        session.each(&mut |index, _, record| {
             if record.replay {
                 self.losses.count(&REPLAY);
-                continue;
+                return Ok(());
             }
-            if self.session.rewound[index] {
+            if session.rewound[index] {
                 self.losses.count(&REWOUND);
-                continue;
+                return Ok(());
             }
             match &record.event {
                 Event::Meta(Meta::Usage(_)) => self.losses.count(&USAGE),
@@ -117,14 +139,17 @@ impl<'s, 't> Conversation<'s, 't> {
                     .count_many(&REDACTED, u64::from(message.redacted)),
                 Event::ToolCall(_) => {}
             }
-        }
+            Ok(())
+        })
     }
 
-    fn event(&mut self, index: usize) {
-        if self.is_left_out(index) {
-            return;
+    fn event(&mut self, index: usize, each: Each<'_>) -> io::Result<()> {
+        let line = self.session.line(index)?;
+        let record = line.record()?;
+        if self.is_left_out(index, &record) {
+            return Ok(());
         }
-        match &self.session.events[index].event {
+        match &record.event {
             Event::MsgIn(message) => {
                 let speaker = match (message.role, message.by) {
                     (Role::System | Role::Developer, _) => Speaker::System,
@@ -132,45 +157,31 @@ impl<'s, 't> Conversation<'s, 't> {
                     (Role::User, Author::Person | Author::Agent) => Speaker::Person,
                 };
                 let content = self.text(message.text).unwrap_or_default();
-                self.say(index, speaker, content);
+                each(Said::at(&record, speaker, content))
             }
-            Event::ToolResult(_) => self.losses.count(&NO_CALL),
-            _ => {}
+            Event::ToolResult(_) => {
+                self.losses.count(&NO_CALL);
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 
-    fn say(&mut self, index: usize, speaker: Speaker, content: String) -> &mut Said {
-        let record = &self.session.events[index];
-        let nanoseconds = if record.t_basis == Some(TimeBasis::Absent) {
-            None
-        } else {
-            moment(record.t).nanoseconds()
-        };
-        let milliseconds = nanoseconds.map(|time| time.div_euclid(1_000_000));
-        self.said.push(Said {
-            speaker,
-            content,
-            reasoning: None,
-            calls: Vec::new(),
-            call_id: None,
-            milliseconds,
-            model: None,
-        });
-        let last = self.said.len() - 1;
-        &mut self.said[last]
+    fn is_left_out(&self, index: usize, record: &EventRecord<'_>) -> bool {
+        self.session.rewound[index] || record.replay
     }
 
-    fn response(&mut self, response: &Response) {
-        let (mut texts, mut reasoning, mut calls, mut model) =
-            (Vec::new(), Vec::new(), Vec::new(), None);
-        let mut results = Vec::new();
-        let mut first = None;
+    fn response(&mut self, response: &Response, each: Each<'_>) -> io::Result<()> {
+        let (mut texts, mut reasoning, mut model) = (Vec::new(), Vec::new(), None);
+        let (mut said, mut ids, mut results) = (None::<Said>, HashSet::new(), Vec::new());
         for &index in &response.events {
-            if self.is_left_out(index) {
+            let line = self.session.line(index)?;
+            let record = line.record()?;
+            if self.is_left_out(index, &record) {
                 continue;
             }
-            first = first.or(Some(index));
-            match &self.session.events[index].event {
+            let said = said.get_or_insert_with(|| Said::at(&record, Speaker::Model, String::new()));
+            match &record.event {
                 Event::MsgOut(message) => {
                     let text = self.text(message.text);
                     if message.channel == Some(Channel::Reasoning) {
@@ -181,65 +192,70 @@ impl<'s, 't> Conversation<'s, 't> {
                     model = model.or_else(|| self.text(message.model));
                 }
                 Event::ToolCall(call) => {
-                    let call = self.call(index, call, &calls);
-                    let of_call = self
-                        .session
-                        .results
-                        .get(&index)
-                        .into_iter()
-                        .flatten()
-                        .filter(|at| !self.is_left_out(**at));
+                    let call = self.call(index, call, &mut ids);
+                    let of_call = self.session.results.get(&index).into_iter().flatten();
                     results.extend(of_call.map(|at| (*at, call.id.clone())));
-                    calls.push(call);
+                    said.calls.push(call);
                 }
                 _ => {}
             }
         }
-        let Some(first) =
-            first.filter(|_| !(texts.is_empty() && reasoning.is_empty() && calls.is_empty()))
+        let Some(mut said) = said
+            .filter(|said| !(texts.is_empty() && reasoning.is_empty() && said.calls.is_empty()))
         else {
-            return;
+            return Ok(());
         };
         self.losses.count_many(
             &BLOCKS,
             (texts.len().saturating_sub(1) + reasoning.len().saturating_sub(1)) as u64,
         );
-        let said = self.say(first, Speaker::Model, texts.join("\n\n"));
+        said.content = texts.join("\n\n");
         said.reasoning = (!reasoning.is_empty()).then(|| reasoning.join("\n\n"));
-        said.calls = calls;
         said.model = model;
+        each(said)?;
         results.sort();
         results
             .into_iter()
-            .for_each(|(index, id)| self.result(index, id));
+            .try_for_each(|(index, id)| self.result(index, id, each))
     }
 
-    fn call(&mut self, index: usize, call: &ToolCall<'_>, before: &[Call]) -> Call {
+    /// A call. Its id is its own in the response.
+    fn call(&mut self, index: usize, call: &ToolCall<'_>, ids: &mut HashSet<String>) -> Call {
         let id = self
             .text(call.call_id)
-            .filter(|id| before.iter().all(|other| other.id != *id));
+            .filter(|id| !ids.contains(id))
+            .unwrap_or_else(|| format!("seq-{index}"));
+        ids.insert(id.clone());
         let arguments = call.args.map_or_else(
             || "{}".to_owned(),
             |args| replace_lone_surrogates(&canonical_json(args)).into_owned(),
         );
         Call {
-            id: id.unwrap_or_else(|| format!("seq-{index}")),
+            id,
             tool: self.text(Some(call.tool)).unwrap_or_default(),
             arguments,
         }
     }
 
-    fn result(&mut self, index: usize, id: String) {
-        let Event::ToolResult(result) = &self.session.events[index].event else {
-            return;
+    fn result(&mut self, index: usize, id: String, each: Each<'_>) -> io::Result<()> {
+        let line = self.session.line(index)?;
+        let record = line.record()?;
+        let Event::ToolResult(result) = &record.event else {
+            return Ok(());
         };
+        if self.is_left_out(index, &record) {
+            return Ok(());
+        }
         let outputs: Vec<String> = [result.stdout, result.stderr]
             .into_iter()
             .filter_map(|text| self.text(text))
             .collect();
         self.losses
             .count_many(&OUTPUTS, u64::from(outputs.len() == 2));
-        self.say(index, Speaker::Tool, outputs.join("\n")).call_id = Some(id);
+        each(Said {
+            call_id: Some(id),
+            ..Said::at(&record, Speaker::Tool, outputs.join("\n"))
+        })
     }
 
     fn text(&mut self, text: Option<Text<'_>>) -> Option<String> {

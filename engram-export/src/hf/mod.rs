@@ -5,12 +5,15 @@
 mod card;
 mod conversation;
 
+use std::io::{self, Write};
+
 use engram_core::event::{Event, Meta};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use self::card::{MESSAGES_FILE, TRACES_DIRECTORY, card};
 use self::conversation::{Conversation, Said, Speaker};
+use crate::Wrote;
 use crate::losses::{Losses, Rule, SURROGATE, UNKNOWN_LABEL};
 use crate::session::Session;
 use crate::text::owned;
@@ -102,17 +105,15 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(name: &str, session: &Session<'_>) -> Facts {
+    fn of(name: &str, session: &Session<'_>) -> io::Result<Facts> {
+        let source = session.source.clone();
         let mut facts = Facts {
-            session_id: name.to_owned(),
+            harness: source.harness,
+            session_id: source.session_id.unwrap_or_else(|| name.to_owned()),
+            agent_id: source.agent_id,
             ..Facts::default()
         };
-        for (index, record) in session.events.iter().enumerate() {
-            if index == 0 {
-                facts.harness = record.source.harness.to_owned();
-                facts.session_id = record.source.session_id.map_or(facts.session_id, owned);
-                facts.agent_id = record.source.agent_id.map(owned);
-            }
+        session.each(&mut |_, _, record| {
             if facts.started.is_none() && record.t_basis.is_none() && !record.replay {
                 facts.started = Some(record.t.to_owned());
             }
@@ -133,8 +134,9 @@ impl Facts {
                 }
                 _ => {}
             }
-        }
-        facts
+            Ok(())
+        })?;
+        Ok(facts)
     }
 }
 
@@ -158,61 +160,91 @@ impl Traces {
         &self.losses
     }
 
-    /// The trace of a session: a line with the session, and one for each message. `None` if there is no message. `name` is used where the
-    /// tape has no session id.
-    pub fn trace(&mut self, name: &str, session: &Session<'_>) -> Option<String> {
-        let (facts, said) = self.read(name, session)?;
+    /// Writes the trace of a session: a line with the session, and one for each message. `name` is used where the tape has no session id.
+    ///
+    /// # Errors
+    /// Those of reading the tape and of writing.
+    pub fn trace(
+        &mut self,
+        name: &str,
+        session: &Session<'_>,
+        out: &mut dyn Write,
+    ) -> io::Result<Wrote> {
+        let facts = Facts::of(name, session)?;
         let title = facts
             .title
             .clone()
             .unwrap_or_else(|| facts.session_id.clone());
         let head = json!({ "type": "session", "harness": facts.harness, "id": facts.session_id, "name": title });
-        let mut lines = format!("{head}\n");
-        for one in &said {
-            let mut message = json!({ "role": one.speaker.in_traces(), "content": one.content });
-            let mut set = |key: &str, value: Option<Value>| {
-                if let Some(value) = value {
-                    message[key] = value;
-                }
-            };
-            set("reasoningContent", one.reasoning.clone().map(Value::from));
-            let call = |call: &conversation::Call| json!({ "id": call.id, "function": { "name": call.tool, "arguments": call.arguments } });
-            set(
-                "toolCalls",
-                (!one.calls.is_empty()).then(|| one.calls.iter().map(call).collect()),
-            );
-            set("toolCallId", one.call_id.clone().map(Value::from));
-            set("timestamp", one.milliseconds.map(Value::from));
-            set("model", one.model.clone().map(Value::from));
-            lines += &format!("{}\n", json!({ "type": "message", "message": message }));
+        self.said(session, &mut |number, said| {
+            if number == 0 {
+                writeln!(out, "{head}")?;
+            }
+            writeln!(out, "{}", message_of_trace(&said))
+        })
+    }
+
+    /// Writes the conversation of a session as one line, for training. `name` is used where the tape has no session id.
+    ///
+    /// # Errors
+    /// Those of reading the tape and of writing.
+    pub fn messages(
+        &mut self,
+        name: &str,
+        session: &Session<'_>,
+        out: &mut dyn Write,
+    ) -> io::Result<Wrote> {
+        let wrote = self.said(session, &mut |number, said| {
+            let before = if number == 0 { "{\"messages\":[" } else { "," };
+            write!(out, "{before}{}", message_for_training(&said))
+        })?;
+        if wrote == Wrote::Nothing {
+            return Ok(wrote);
         }
-        Some(lines)
+        let tool = |name| json!({ "type": "function", "function": { "name": name } });
+        let tools: Vec<Value> = session.tools()?.into_iter().map(tool).collect();
+        let (facts, tools) = (json!(Facts::of(name, session)?), Value::Array(tools));
+        writeln!(out, "],\"metadata\":{facts},\"tools\":{tools}}}")?;
+        Ok(wrote)
     }
 
-    /// The conversation of a session as one line, for training. `None` if there is no message.
-    pub fn messages(&mut self, name: &str, session: &Session<'_>) -> Option<String> {
-        let (facts, said) = self.read(name, session)?;
-        let messages: Vec<Value> = said.iter().map(message_for_training).collect();
-        let tools: Vec<Value> = session
-            .tools()
-            .into_iter()
-            .map(|name| json!({ "type": "function", "function": { "name": name } }))
-            .collect();
-        Some(format!(
-            "{}\n",
-            json!({ "messages": messages, "tools": tools, "metadata": facts })
-        ))
-    }
-
-    fn read(&mut self, name: &str, session: &Session<'_>) -> Option<(Facts, Vec<Said>)> {
+    /// Passes what was said, numbered from 0.
+    fn said(
+        &mut self,
+        session: &Session<'_>,
+        each: &mut dyn FnMut(u64, Said) -> io::Result<()>,
+    ) -> io::Result<Wrote> {
         self.losses.tape();
-        let said = Conversation::new(session, &mut self.losses).run();
-        if said.is_empty() {
+        let mut said = 0;
+        Conversation::new(session, &mut self.losses).run(&mut |one| {
+            said += 1;
+            each(said - 1, one)
+        })?;
+        if said == 0 {
             self.losses.count(&NOTHING);
-            return None;
+            return Ok(Wrote::Nothing);
         }
-        Some((Facts::of(name, session), said))
+        Ok(Wrote::Session)
     }
+}
+
+fn message_of_trace(said: &Said) -> Value {
+    let mut message = json!({ "role": said.speaker.in_traces(), "content": said.content });
+    let mut set = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            message[key] = value;
+        }
+    };
+    set("reasoningContent", said.reasoning.clone().map(Value::from));
+    let call = |call: &conversation::Call| json!({ "id": call.id, "function": { "name": call.tool, "arguments": call.arguments } });
+    set(
+        "toolCalls",
+        (!said.calls.is_empty()).then(|| said.calls.iter().map(call).collect()),
+    );
+    set("toolCallId", said.call_id.clone().map(Value::from));
+    set("timestamp", said.milliseconds.map(Value::from));
+    set("model", said.model.clone().map(Value::from));
+    json!({ "type": "message", "message": message })
 }
 
 fn message_for_training(said: &Said) -> Value {

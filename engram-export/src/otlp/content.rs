@@ -4,7 +4,7 @@ use engram_core::event::*;
 use engram_core::text::{Text, canonical_json, replace_lone_surrogates};
 use serde_json::{Value, json};
 
-use super::{CUT, Content, Options, TEXT};
+use super::{CUT, Content, Options};
 use crate::losses::{Losses, Rule};
 use crate::text::owned;
 
@@ -92,25 +92,6 @@ impl<'l> Cutter<'l> {
             .then(|| self.cut(outputs.join("\n")))
     }
 
-    /// Counts texts that are left out.
-    pub(super) fn left_out(&mut self, event: &Event<'_>) {
-        let is_left_out = match event {
-            Event::MsgIn(message) => {
-                self.options.content == Content::None && message.text.is_some()
-            }
-            Event::MsgOut(message) => {
-                self.options.content == Content::None && message.text.is_some()
-            }
-            Event::ToolCall(call) => self.options.content != Content::All && call.args.is_some(),
-            Event::ToolResult(result) => {
-                self.options.content != Content::All
-                    && (result.stdout.is_some() || result.stderr.is_some())
-            }
-            _ => false,
-        };
-        self.losses.count_many(&TEXT, u64::from(is_left_out));
-    }
-
     fn message(&mut self, text: Option<Text<'_>>) -> Option<String> {
         let text = text?;
         (self.options.content != Content::None).then(|| self.cut(owned(text)))
@@ -123,5 +104,20 @@ impl<'l> Cutter<'l> {
             self.was_cut = true;
         }
         text
+    }
+}
+
+impl Content {
+    /// True for an event whose text is left out.
+    pub(super) fn leaves_out(self, event: &Event<'_>) -> bool {
+        match event {
+            Event::MsgIn(message) => self == Content::None && message.text.is_some(),
+            Event::MsgOut(message) => self == Content::None && message.text.is_some(),
+            Event::ToolCall(call) => self != Content::All && call.args.is_some(),
+            Event::ToolResult(result) => {
+                self != Content::All && (result.stdout.is_some() || result.stderr.is_some())
+            }
+            _ => false,
+        }
     }
 }

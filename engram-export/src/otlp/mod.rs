@@ -9,16 +9,17 @@ mod ids;
 mod spans;
 mod wire;
 
-use engram_core::event::{Event, Meta};
+use std::io::{self, Write};
 
 pub use self::conventions::Semconv;
 use self::conventions::{REPO_BRANCH, REPO_REVISION, REPO_URL, SERVICE_NAME, SERVICE_VERSION};
 use self::ids::trace_id;
 use self::spans::Spans;
-use self::wire::{Attributes, Resource, ResourceSpans, Scope, ScopeSpans, TracesData};
+use self::wire::{Attributes, Resource, Scope};
+use crate::Wrote;
 use crate::losses::{Losses, Rule, SURROGATE, TIME_RANGE, UNKNOWN_LABEL};
-use crate::session::Session;
-use crate::text::owned;
+use crate::scratch::{Piece, Scratch};
+use crate::session::{Session, Source};
 
 /// What OTLP cannot hold.
 pub const RULES: &[Rule] = &[
@@ -107,7 +108,7 @@ pub struct Part<'s, 't> {
     /// The name of the tape, used where it has no session id.
     pub name: &'s str,
     /// The tape.
-    pub session: &'s Session<'t>,
+    pub session: Session<'t>,
     /// The part that started this one, and the call that did. Parents come before their children.
     pub parent: Option<(usize, Option<&'s str>)>,
 }
@@ -133,77 +134,66 @@ impl Otlp {
         &self.losses
     }
 
-    /// The line of a session with its sub-agents; `None` if none of them has a time.
-    pub fn line(&mut self, parts: &[Part<'_, '_>]) -> Option<String> {
-        let root = parts.first()?;
-        let first = root.session.events.first()?;
-        let session_id = first
-            .source
-            .session_id
-            .map_or_else(|| root.name.to_owned(), owned);
-        let trace = trace_id(first.source.harness, &session_id);
-        let (mut resource_spans, mut written): (Vec<ResourceSpans>, Vec<Option<Spans>>) =
-            (Vec::new(), Vec::new());
+    /// Writes the line of a session with its sub-agents, unless none of them has a time. One part is asked for after the other, so that only
+    /// one of them is open. Spans are kept in an unnamed temporary file, so memory does not grow with them.
+    ///
+    /// # Errors
+    /// Those of reading the tapes and of writing.
+    pub fn line<'s, 't>(
+        &mut self,
+        parts: impl IntoIterator<Item = io::Result<Part<'s, 't>>>,
+        out: &mut dyn Write,
+    ) -> io::Result<Wrote> {
+        let (mut scratch, mut pieces, mut written) = (Scratch::default(), Vec::new(), Vec::new());
+        let mut trace = None;
         for part in parts {
+            let part = part?;
+            let trace = trace.get_or_insert_with(|| trace_of(&part));
             self.losses.tape();
             let parent = part.parent.and_then(|(at, call)| {
-                written
-                    .get(at)?
-                    .as_ref()
-                    .map(|spans| spans.parent_for(call))
+                let spans: &Option<Spans> = written.get(at)?;
+                spans.as_ref().map(|spans| spans.parent_for(call))
             });
-            let spans = Spans::of(part, &trace, parent, self.options, &mut self.losses);
-            match spans {
-                Some(mut spans) => {
-                    resource_spans
-                        .push(self.resource_spans(part.session, std::mem::take(&mut spans.spans)));
-                    written.push(Some(spans));
-                }
-                None => {
-                    self.losses.count(&NO_TIME);
-                    written.push(None);
-                }
+            let from = scratch.bytes();
+            let spans = Spans::of(
+                &part,
+                trace,
+                parent,
+                self.options,
+                &mut self.losses,
+                &mut scratch,
+            )?;
+            match &spans {
+                Some(spans) => self.resource_spans(spans, scratch.since(from), &mut pieces)?,
+                None => self.losses.count(&NO_TIME),
             }
+            written.push(spans);
         }
-        if resource_spans.is_empty() {
-            return None;
+        if pieces.is_empty() {
+            return Ok(Wrote::Nothing);
         }
-        serde_json::to_string(&TracesData { resource_spans })
-            .ok()
-            .map(|line| line + "\n")
+        pieces.push(Piece::Text("]}\n".to_owned()));
+        scratch.copy(&pieces, out)?;
+        Ok(Wrote::Session)
     }
 
-    fn resource_spans(&self, session: &Session<'_>, spans: Vec<wire::Span>) -> ResourceSpans {
+    /// The JSON of the spans of one tape: those of the session and its turns, and then the others, which are kept already.
+    fn resource_spans(
+        &self,
+        spans: &Spans,
+        others: Piece,
+        pieces: &mut Vec<Piece>,
+    ) -> io::Result<()> {
+        let facts = &spans.facts;
         let mut resource = Attributes::default();
-        let (mut version, mut repository) = (None, [None, None, None]);
-        for record in session.events.iter().filter(|record| !record.replay) {
-            match &record.event {
-                Event::Meta(Meta::TapeStart(start)) => version = start.harness.version.map(owned),
-                Event::Meta(Meta::Session(facts)) => {
-                    let stated = [facts.repo_url, facts.repo_branch, facts.repo_head];
-                    repository
-                        .iter_mut()
-                        .zip(stated)
-                        .for_each(|(known, stated)| {
-                            *known = known.take().or_else(|| stated.map(owned))
-                        });
-                }
-                _ => {}
-            }
-        }
-        resource.set(
-            SERVICE_NAME,
-            session
-                .events
-                .first()
-                .map_or("unknown", |first| first.source.harness),
-        );
-        resource.maybe(SERVICE_VERSION, version);
+        let harness = Some(spans.harness.as_str()).filter(|harness| !harness.is_empty());
+        resource.set(SERVICE_NAME, harness.unwrap_or("unknown"));
+        resource.maybe(SERVICE_VERSION, facts.version.clone());
         let names = [REPO_URL, REPO_BRANCH, REPO_REVISION];
         names
             .into_iter()
-            .zip(repository)
-            .for_each(|(name, value)| resource.maybe(name, value));
+            .zip(&facts.repository)
+            .for_each(|(name, value)| resource.maybe(name, value.clone()));
         let mut attributes = Attributes::default();
         attributes.set("engram.semconv", self.options.semconv.as_str());
         let scope = Scope {
@@ -211,17 +201,43 @@ impl Otlp {
             version: env!("CARGO_PKG_VERSION"),
             attributes: attributes.0,
         };
-        let schema_url = self.options.semconv.schema_url();
-        ResourceSpans {
-            resource: Resource {
-                attributes: resource.0,
-            },
-            scope_spans: vec![ScopeSpans {
-                scope,
-                spans,
-                schema_url,
-            }],
-            schema_url,
-        }
+        let resource = Resource {
+            attributes: resource.0,
+        };
+        let schema = match self.options.semconv.schema_url() {
+            "" => String::new(),
+            url => format!(",\"schemaUrl\":{}", serde_json::to_string(url)?),
+        };
+        let before = if pieces.is_empty() {
+            "{\"resourceSpans\":["
+        } else {
+            ","
+        };
+        let (resource, scope) = (
+            serde_json::to_string(&resource)?,
+            serde_json::to_string(&scope)?,
+        );
+        let own = serde_json::to_string(&spans.own)?;
+        let own = own.strip_suffix(']').unwrap_or(&own);
+        let comma = match &others {
+            Piece::Kept { bytes: 0, .. } => "",
+            _ => ",",
+        };
+        pieces.push(Piece::Text(format!(
+            "{before}{{\"resource\":{resource},\"scopeSpans\":[{{\"scope\":{scope},\"spans\":{own}{comma}"
+        )));
+        pieces.push(others);
+        pieces.push(Piece::Text(format!("]{schema}}}]{schema}}}")));
+        Ok(())
     }
+}
+
+/// The trace of a session with its sub-agents: that of its first part.
+fn trace_of(part: &Part<'_, '_>) -> String {
+    let Source {
+        harness,
+        session_id,
+        ..
+    } = &part.session.source;
+    trace_id(harness, session_id.as_deref().unwrap_or(part.name))
 }

@@ -1,146 +1,122 @@
 //! The spans of a tape: the session, its turns, its responses and its calls.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 
 use engram_core::event::*;
 use serde_json::json;
 
 use super::content::Cutter;
 use super::conventions::*;
+use super::facts::Facts;
 use super::ids::{Of, span_id};
 use super::wire::{Attributes, CLIENT, INTERNAL, Link, Span, SpanEvent, failed};
-use super::{CLAMPED, Options, Part, events, facts};
+use super::{CLAMPED, Content, Options, Part, events, facts};
 use crate::losses::Losses;
+use crate::scratch::Scratch;
 use crate::session::{Response, Session, Unit};
 use crate::text::owned;
 
 /// Marks spans whose times are not those of single events of the log.
 const TIME: &str = "engram.time";
 
-/// The spans of one tape.
+/// The spans of one tape. Those of responses and calls are kept in the scratch.
 #[derive(Debug)]
 pub(super) struct Spans {
-    /// All of them, the session first.
-    pub(super) spans: Vec<Span>,
-    root: String,
-    calls: HashMap<String, String>,
+    /// The session and its turns.
+    pub(super) own: Vec<Span>,
+    /// What the tape says of itself.
+    pub(super) facts: Facts,
+    /// The harness.
+    pub(super) harness: String,
+    ids: SpanIds,
+    /// The event of each call.
+    calls: HashMap<String, usize>,
 }
 
 impl Spans {
     /// The spans of a tape; `None` if it has no time.
-    pub(super) fn of<'s, 't: 's>(
-        part: &Part<'s, 't>,
-        trace: &'s str,
+    pub(super) fn of(
+        part: &Part<'_, '_>,
+        trace: &str,
         parent: Option<String>,
         options: Options,
         losses: &mut Losses,
-    ) -> Option<Spans> {
-        let writer = Writer::new(part, trace, parent, options, losses)?;
-        Some(writer.run())
+        scratch: &mut Scratch,
+    ) -> io::Result<Option<Spans>> {
+        let mut facts = Facts::of(&part.session, options.content, losses)?;
+        let times = facts.times.iter().flatten();
+        let (Some(start), Some(end)) = (times.clone().min(), times.max()) else {
+            return Ok(None);
+        };
+        let (start, end) = (*start, *end);
+        let source = part.session.source.clone();
+        let writer = Writer {
+            session: &part.session,
+            harness: &source.harness,
+            ids: SpanIds {
+                session: source.session_id.unwrap_or_else(|| part.name.to_owned()),
+                agent: source.agent_id.unwrap_or_default(),
+                input: std::mem::take(&mut facts.input),
+            },
+            trace,
+            options,
+            cutter: Cutter::new(options, losses),
+            facts,
+            turns: BTreeMap::new(),
+            own: Vec::new(),
+            from: scratch.bytes(),
+            scratch,
+            calls: HashMap::new(),
+            clamped: 0,
+        };
+        writer.run(parent.unwrap_or_default(), start, end).map(Some)
     }
 
     /// The span that a sub-agent belongs to: that of the call that started it, else that of the session.
     pub(super) fn parent_for(&self, call: Option<&str>) -> String {
-        call.and_then(|id| self.calls.get(id))
-            .unwrap_or(&self.root)
-            .clone()
+        let call = call.and_then(|id| self.calls.get(id));
+        self.ids
+            .of(call.map_or(Of::Session, |index| Of::Call(*index)))
+    }
+}
+
+/// What the ids of the spans of a tape are made from.
+#[derive(Debug)]
+struct SpanIds {
+    session: String,
+    agent: String,
+    input: String,
+}
+
+impl SpanIds {
+    fn of(&self, of: Of) -> String {
+        span_id(&self.session, &self.agent, &self.input, of)
     }
 }
 
 struct Writer<'s, 't, 'l> {
     session: &'s Session<'t>,
     harness: &'s str,
-    session_id: String,
-    agent_id: String,
-    input: String,
+    ids: SpanIds,
     trace: &'s str,
     options: Options,
     cutter: Cutter<'l>,
-    /// The time of each event that is exported.
-    times: Vec<Option<i64>>,
+    facts: Facts,
     turns: BTreeMap<u64, usize>,
-    spans: Vec<Span>,
-    calls: HashMap<String, String>,
+    /// The spans of the session and its turns.
+    own: Vec<Span>,
+    /// Where the other spans begin.
+    from: u64,
+    scratch: &'s mut Scratch,
+    calls: HashMap<String, usize>,
     clamped: u64,
 }
 
-impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
-    fn new(
-        part: &Part<'s, 't>,
-        trace: &'s str,
-        parent: Option<String>,
-        options: Options,
-        losses: &'l mut Losses,
-    ) -> Option<Self> {
-        let session = part.session;
-        let first = session.events.first()?;
-        let times = facts::times(session, losses);
-        facts::count_losses(session, losses);
-        let (start, end) = (
-            times.iter().flatten().min().copied()?,
-            times.iter().flatten().max().copied()?,
-        );
-        let input = session
-            .events
-            .iter()
-            .find_map(|record| match &record.event {
-                Event::Meta(Meta::TapeStop(stop)) => Some(stop.input.hash.to_string()),
-                _ => None,
-            });
-        let mut writer = Writer {
-            session,
-            harness: first.source.harness,
-            session_id: first
-                .source
-                .session_id
-                .map_or_else(|| part.name.to_owned(), owned),
-            agent_id: first.source.agent_id.map(owned).unwrap_or_default(),
-            input: input.unwrap_or_default(),
-            trace,
-            options,
-            cutter: Cutter::new(options, losses),
-            times,
-            turns: BTreeMap::new(),
-            spans: Vec::new(),
-            calls: HashMap::new(),
-            clamped: 0,
-        };
-        let mut root = writer.agent(Of::Session, parent.unwrap_or_default(), start, end);
-        let title = session
-            .events
-            .iter()
-            .rev()
-            .find_map(|record| match &record.event {
-                Event::Meta(Meta::Session(facts)) if !record.replay => facts.title.map(owned),
-                _ => None,
-            });
-        if let Some(title) = title {
-            root.attributes.push(super::wire::KeyValue {
-                key: "engram.session.title".to_owned(),
-                value: title.into(),
-            });
-        }
-        let total = session
-            .events
-            .iter()
-            .filter_map(|record| match &record.event {
-                Event::Meta(Meta::Session(facts)) if !record.replay => {
-                    facts.cost_total_usd?.as_str().parse::<f64>().ok()
-                }
-                _ => None,
-            });
-        // With its sub-agents: `engram.cost.usd` of responses is not added to it.
-        if let Some(total) = total.reduce(f64::max) {
-            root.attributes.push(super::wire::KeyValue {
-                key: "engram.session.cost.usd".to_owned(),
-                value: total.into(),
-            });
-        }
-        writer.spans.push(root);
-        Some(writer)
-    }
-
-    fn run(mut self) -> Spans {
+impl Writer<'_, '_, '_> {
+    fn run(mut self, parent: String, start: i64, end: i64) -> io::Result<Spans> {
+        let root = self.root(parent, start, end);
+        self.own.push(root);
         self.turn_spans();
         let mut compacted = false;
         let mut heard: Vec<serde_json::Value> = Vec::new();
@@ -148,28 +124,38 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
             match unit {
                 Unit::Response(at) => {
                     let response = &self.session.responses[*at];
-                    self.response(response, &mut compacted, &mut heard);
+                    self.response(response, &mut compacted, &mut heard)?;
                 }
-                Unit::Event(index) => self.event(*index, &mut compacted, &mut heard),
+                Unit::Event(index) => self.event(*index, &mut compacted, &mut heard)?,
             }
         }
-        let clamped = self.clamped;
-        let root = self.id(Of::Session);
-        for index in 0..self.session.events.len() {
-            if self.times[index].is_some() {
-                self.cutter.left_out(&self.session.events[index].event);
-            }
-        }
-        self.cutter.count(&CLAMPED, clamped);
-        Spans {
-            spans: self.spans,
-            root,
+        self.cutter.count(&CLAMPED, self.clamped);
+        Ok(Spans {
+            own: self.own,
+            facts: self.facts,
+            harness: self.harness.to_owned(),
+            ids: self.ids,
             calls: self.calls,
-        }
+        })
+    }
+
+    fn root(&self, parent: String, start: i64, end: i64) -> Span {
+        let mut root = self.agent(Of::Session, parent, start, end);
+        let mut attributes = Attributes::default();
+        attributes.maybe("engram.session.title", self.facts.title.clone());
+        // With its sub-agents: `engram.cost.usd` of responses is not added to it.
+        attributes.maybe("engram.session.cost.usd", self.facts.total);
+        root.attributes.append(&mut attributes.0);
+        root
+    }
+
+    /// Keeps a span of a response or a call.
+    fn keep(&mut self, span: &Span) -> io::Result<()> {
+        self.scratch.add_item(self.from, span)
     }
 
     fn id(&self, of: Of) -> String {
-        span_id(&self.session_id, &self.agent_id, &self.input, of)
+        self.ids.of(of)
     }
 
     fn span(&self, of: Of, parent: String, name: String, kind: u8, start: i64, end: i64) -> Span {
@@ -190,9 +176,9 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
         let mut attributes = Attributes::default();
         attributes.set(OPERATION, INVOKE_AGENT);
         attributes.set(AGENT_NAME, self.harness);
-        attributes.set(CONVERSATION, self.session_id.as_str());
-        if self.options.semconv.has_agent_id() && !self.agent_id.is_empty() {
-            attributes.set(AGENT_ID, self.agent_id.as_str());
+        attributes.set(CONVERSATION, self.ids.session.as_str());
+        if self.options.semconv.has_agent_id() && !self.ids.agent.is_empty() {
+            attributes.set(AGENT_ID, self.ids.agent.as_str());
         }
         let mut span = self.span(
             of,
@@ -209,7 +195,7 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
     /// A span for each turn, if there is more than one.
     fn turn_spans(&mut self) {
         let mut ends: BTreeMap<u64, (i64, i64)> = BTreeMap::new();
-        for (index, time) in self.times.iter().enumerate() {
+        for (index, time) in self.facts.times.iter().enumerate() {
             if let (Some(time), Some(turn)) = (*time, self.session.turns[index]) {
                 let (start, end) = ends.entry(turn).or_insert((time, time));
                 *start = time.min(*start);
@@ -229,8 +215,8 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
             }
             let mut span = self.agent(Of::Turn(seq), root.clone(), start, end);
             span.attributes.append(&mut attributes.0);
-            self.turns.insert(turn, self.spans.len());
-            self.spans.push(span);
+            self.turns.insert(turn, self.own.len());
+            self.own.push(span);
         }
     }
 
@@ -243,7 +229,7 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
     }
 
     fn parent(&self, index: usize) -> String {
-        self.spans[self.around(index)].span_id.clone()
+        self.own[self.around(index)].span_id.clone()
     }
 
     /// A span that ends before it starts has no length: back ends drop a whole batch with such a span.
@@ -261,44 +247,41 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
         response: &Response,
         compacted: &mut bool,
         heard: &mut Vec<serde_json::Value>,
-    ) {
+    ) -> io::Result<()> {
         let session = self.session;
         let all = response.events.iter().chain(&response.usage).copied();
-        let timed: Vec<usize> = all.filter(|index| self.times[*index].is_some()).collect();
+        let timed: Vec<usize> = all
+            .filter(|index| self.facts.times[*index].is_some())
+            .collect();
         let (Some(first), Some(end)) = (
             timed.first().copied(),
-            timed.iter().filter_map(|index| self.times[*index]).max(),
+            timed
+                .iter()
+                .filter_map(|index| self.facts.times[*index])
+                .max(),
         ) else {
-            return;
+            return Ok(());
         };
         let mut attributes = Attributes::default();
-        let start = self.request_time(first).unwrap_or(end);
-        let is_known = self.request_time(first).is_some();
+        let requested = self.facts.request_time(first);
         attributes.set(OPERATION, inference(self.harness));
-        let provider = provider_name(facts::provider(session, first).as_deref(), self.harness);
+        let provider = provider_name(self.facts.provider(first), self.harness);
         self.options
             .semconv
             .provider()
             .iter()
             .for_each(|key| attributes.set(key, provider.as_str()));
-        let model = facts::model(session, response);
+        let model = self.facts.model(session, response)?;
         attributes.maybe(REQUEST_MODEL, model.clone());
         attributes.maybe(RESPONSE_ID, response.message_id.clone());
-        facts::usage(session, response, self.options.semconv, &mut attributes);
+        let reason = facts::usage(session, response, self.options.semconv, &mut attributes)?;
         if std::mem::take(compacted) {
             attributes.set(COMPACTED, true);
         }
-        if is_known {
+        if requested.is_some() {
             attributes.set(TIME, "derived");
         }
-        let said: Vec<serde_json::Value> = timed
-            .iter()
-            .filter_map(|index| match &session.events[*index].event {
-                Event::MsgOut(message) => self.cutter.said(message),
-                Event::ToolCall(call) => self.cutter.call(call),
-                _ => None,
-            })
-            .collect();
+        let said = self.said(&timed)?;
         if !heard.is_empty() {
             attributes.set(
                 INPUT_MESSAGES,
@@ -308,13 +291,14 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
         if !said.is_empty() {
             attributes.set(
                 OUTPUT_MESSAGES,
-                json!([{ "role": "assistant", "parts": said, "finish_reason": facts::finish_reason(session, response) }]).to_string(),
+                json!([{ "role": "assistant", "parts": said, "finish_reason": reason }])
+                    .to_string(),
             );
         }
         if self.cutter.take_cut() {
             attributes.set("engram.truncated", true);
         }
-        let (start, end) = self.clamp(start, end, &mut attributes);
+        let (start, end) = self.clamp(requested.unwrap_or(end), end, &mut attributes);
         let name = format!(
             "{} {}",
             inference(self.harness),
@@ -329,29 +313,33 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
             end,
         );
         span.attributes = attributes.0;
-        let id = span.span_id.clone();
-        self.spans.push(span);
+        self.keep(&span)?;
         for &index in &response.events {
+            let line = session.line(index)?;
             if let (Event::ToolCall(call), Some(time)) =
-                (&session.events[index].event, self.times[index])
+                (&line.record()?.event, self.facts.times[index])
             {
-                self.call(index, call, time, &id, heard);
+                self.call(index, call, time, &span.span_id, heard)?;
             }
         }
+        Ok(())
     }
 
-    /// When the request for a response began: with the result or input before it.
-    fn request_time(&self, first: usize) -> Option<i64> {
-        let is_input = |index: &usize| {
-            matches!(
-                self.session.events[*index].event,
-                Event::MsgIn(_) | Event::ToolResult(_)
-            )
-        };
-        (0..first)
-            .rev()
-            .find(is_input)
-            .and_then(|index| self.times[index])
+    /// What the model said and called, as parts of a message.
+    fn said(&mut self, events: &[usize]) -> io::Result<Vec<serde_json::Value>> {
+        let mut said = Vec::new();
+        if self.options.content == Content::None {
+            return Ok(said);
+        }
+        for index in events {
+            let line = self.session.line(*index)?;
+            said.extend(match &line.record()?.event {
+                Event::MsgOut(message) => self.cutter.said(message),
+                Event::ToolCall(call) => self.cutter.call(call),
+                _ => None,
+            });
+        }
+        Ok(said)
     }
 
     fn call(
@@ -361,7 +349,7 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
         time: i64,
         response: &str,
         heard: &mut Vec<serde_json::Value>,
-    ) {
+    ) -> io::Result<()> {
         let session = self.session;
         let mut attributes = Attributes::default();
         attributes.set(OPERATION, EXECUTE_TOOL);
@@ -380,8 +368,9 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
         let (mut start, mut end, mut status) = (time, time, None);
         let results = session.results.get(&index).into_iter().flatten();
         for &at in results {
+            let line = session.line(at)?;
             let (Event::ToolResult(result), Some(done)) =
-                (&session.events[at].event, self.times[at])
+                (&line.record()?.event, self.facts.times[at])
             else {
                 continue;
             };
@@ -433,56 +422,51 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
             .into_iter()
             .chain(session.permissions.get(&index))
             .flatten();
-        span.events = of_call.filter_map(|at| self.span_event(*at)).collect();
-        if let Some(id) = call.call_id {
-            self.calls.insert(owned(id), span.span_id.clone());
+        for at in of_call {
+            span.events.extend(self.span_event(*at)?);
         }
-        self.spans.push(span);
+        if let Some(id) = call.call_id {
+            self.calls.insert(owned(id), index);
+        }
+        self.keep(&span)
     }
 
     /// An event that belongs to no response and no call.
-    fn event(&mut self, index: usize, compacted: &mut bool, heard: &mut Vec<serde_json::Value>) {
-        if self.times[index].is_none() {
-            return;
-        }
-        match &self.session.events[index].event {
+    fn event(
+        &mut self,
+        index: usize,
+        compacted: &mut bool,
+        heard: &mut Vec<serde_json::Value>,
+    ) -> io::Result<()> {
+        let Some(time) = self.facts.times[index] else {
+            return Ok(());
+        };
+        let line = self.session.line(index)?;
+        let record = line.record()?;
+        match &record.event {
             Event::MsgIn(message) => heard.extend(self.cutter.heard(message)),
             Event::Meta(Meta::Compaction { .. }) => *compacted = true,
             _ => {}
         }
-        let Some(event) = self.span_event(index) else {
-            return;
+        let content = self.options.content;
+        let Some(event) = events::span_event(&record.event, time, content) else {
+            return Ok(());
         };
         let at = self.around(index);
-        let is_error = matches!(
-            self.session.events[index].event,
-            Event::Meta(Meta::Error { .. })
-        );
-        if is_error && !self.has_output_after(index) {
-            self.spans[at].status = failed("");
+        let is_error = matches!(record.event, Event::Meta(Meta::Error { .. }));
+        if is_error && !self.facts.has_output_after[index] {
+            self.own[at].status = failed("");
         }
-        self.spans[at].events.push(event);
+        self.own[at].events.push(event);
+        Ok(())
     }
 
-    /// True if the model says or calls something later in the turn.
-    fn has_output_after(&self, index: usize) -> bool {
-        let turn = self.session.turns[index];
-        let later = self
-            .session
-            .events
-            .iter()
-            .zip(&self.session.turns)
-            .skip(index + 1);
-        later
-            .take_while(|(_, of)| **of == turn)
-            .any(|(record, _)| matches!(record.event, Event::MsgOut(_) | Event::ToolCall(_)))
-    }
-
-    fn span_event(&self, index: usize) -> Option<SpanEvent> {
-        events::span_event(
-            &self.session.events[index].event,
-            self.times[index]?,
-            self.options.content,
-        )
+    fn span_event(&self, index: usize) -> io::Result<Option<SpanEvent>> {
+        let Some(time) = self.facts.times[index] else {
+            return Ok(None);
+        };
+        let line = self.session.line(index)?;
+        let event = events::span_event(&line.record()?.event, time, self.options.content);
+        Ok(event)
     }
 }

@@ -3,35 +3,9 @@
 use serde::Serialize;
 use serde::ser::Serializer;
 
-/// A line of an OTLP file.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct TracesData {
-    pub(super) resource_spans: Vec<ResourceSpans>,
-}
-
-/// The spans of one tape.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ResourceSpans {
-    pub(super) resource: Resource,
-    pub(super) scope_spans: Vec<ScopeSpans>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub(super) schema_url: &'static str,
-}
-
 #[derive(Debug, Serialize)]
 pub(super) struct Resource {
     pub(super) attributes: Vec<KeyValue>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ScopeSpans {
-    pub(super) scope: Scope,
-    pub(super) spans: Vec<Span>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub(super) schema_url: &'static str,
 }
 
 #[derive(Debug, Serialize)]

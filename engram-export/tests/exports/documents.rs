@@ -1,12 +1,15 @@
 //! ATIF documents, OTLP lines and Hugging Face traces of all golden tapes.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use engram_core::tape::replay;
-use engram_export::atif::{Atif, Child, ChildDocument, Trajectory, Version};
+use engram_export::Wrote;
+use engram_export::atif::{Atif, Child, ChildDocument, Document, Version};
 use engram_export::hf::{MESSAGES_FILE, TRACES_DIRECTORY, Traces, card};
 use engram_export::links::{Links, Parent, parents, shorter};
 use engram_export::otlp::{Content, Options, Otlp, Part, Semconv};
@@ -60,22 +63,34 @@ fn families() -> Vec<Family> {
     recordings.into_values().map(family).collect()
 }
 
-fn document(family: &Family, tape: usize, atif: &mut Atif) -> Option<Trajectory> {
-    let session = Session::read(&family.tapes[tape].text).unwrap();
+fn session(tape: &Golden) -> Session<'_> {
+    Session::read(Cursor::new(&tape.text)).unwrap()
+}
+
+fn document(family: &Family, tape: usize, atif: &mut Atif) -> Option<Document> {
     let child = |child: usize, atif: &mut Atif| {
         let call_id = family.parents[child]
             .as_ref()
             .and_then(|parent| parent.call_id.clone());
         Some(Child {
             call_id,
-            document: ChildDocument::Embedded(Box::new(document(family, child, atif)?)),
+            document: ChildDocument::Embedded(document(family, child, atif)?),
         })
     };
     let children: Vec<Child> = family
         .children(tape)
         .filter_map(|tape| child(tape, atif))
         .collect();
-    atif.trajectory(&family.tapes[tape].name, &session, children)
+    let of = family.tapes[tape];
+    atif.document(&of.name, &session(of), children).unwrap()
+}
+
+/// The document of a tape, as text.
+fn json(family: &Family, tape: usize, atif: &mut Atif) -> Option<String> {
+    let document = document(family, tape, atif)?;
+    let mut json = Vec::new();
+    atif.write(&document, &mut json).unwrap();
+    Some(String::from_utf8(json).unwrap())
 }
 
 /// What Harbor demands and a JSON Schema cannot say.
@@ -166,17 +181,18 @@ fn every_atif_document_is_valid() {
         (Vec::new(), 0, 0, 0, 0);
     for (number, family) in families().iter().enumerate() {
         for root in (0..family.tapes.len()).filter(|tape| family.parents[*tape].is_none()) {
-            let Some(document) = document(family, root, &mut atif) else {
+            let Some(json) = json(family, root, &mut atif) else {
                 continue;
             };
-            let json = serde_json::to_string(&document).unwrap();
             let value: Value = serde_json::from_str(&json).unwrap();
             if let Err(error) = schemas.validate(&value, index) {
                 found.push(format!("{}: {error}", family.tapes[root].name));
             }
             broken_rules(&value, &mut found);
             documents += 1;
-            embedded += document.subagent_trajectories.len();
+            embedded += value["subagent_trajectories"]
+                .as_array()
+                .map_or(0, Vec::len);
             references += json.matches("subagent_trajectory_ref").count();
             calls += json.matches("\"tool_call_id\":").count();
             fs::write(directory.path().join(format!("{number}-{root}.json")), json).unwrap();
@@ -207,8 +223,8 @@ fn every_atif_document_is_valid() {
 fn a_document_with_a_fault_is_not_valid() {
     let (schemas, index) = schema();
     let family = &families()[0];
-    let document =
-        serde_json::to_value(document(family, 0, &mut Atif::new(Version::V1_8)).unwrap()).unwrap();
+    let document: Value =
+        serde_json::from_str(&json(family, 0, &mut Atif::new(Version::V1_8)).unwrap()).unwrap();
     assert!(schemas.validate(&document, index).is_ok());
     assert_eq!(document["schema_version"], "ATIF-v1.8");
     for break_it in [
@@ -234,11 +250,6 @@ fn traces(options: Options) -> (Vec<String>, Otlp) {
     let mut otlp = Otlp::new(options);
     let mut lines = Vec::new();
     for family in families() {
-        let sessions: Vec<Session<'_>> = family
-            .tapes
-            .iter()
-            .map(|tape| Session::read(&tape.text).unwrap())
-            .collect();
         for root in (0..family.tapes.len()).filter(|tape| family.parents[*tape].is_none()) {
             let mut members = vec![root];
             let mut at = 0;
@@ -249,14 +260,16 @@ fn traces(options: Options) -> (Vec<String>, Otlp) {
             let part = |member: &usize| {
                 let parent = family.parents[*member].as_ref().filter(|_| *member != root);
                 let place = |tape: usize| members.iter().position(|other| *other == tape).unwrap();
-                Part {
+                Ok(Part {
                     name: &family.tapes[*member].name,
-                    session: &sessions[*member],
+                    session: session(family.tapes[*member]),
                     parent: parent.map(|parent| (place(parent.tape), parent.call_id.as_deref())),
-                }
+                })
             };
-            let parts: Vec<Part<'_, '_>> = members.iter().map(part).collect();
-            lines.extend(otlp.line(&parts));
+            let mut line = Vec::new();
+            if otlp.line(members.iter().map(part), &mut line).unwrap() == Wrote::Session {
+                lines.push(String::from_utf8(line).unwrap());
+            }
         }
     }
     (lines, otlp)
@@ -403,12 +416,15 @@ fn datasets_load_traces_and_conversations() {
     let mut traces = Traces::default();
     let (mut rows, mut written, mut counts) = (String::new(), 0, (0, 0));
     for tape in GOLDEN.iter() {
-        let session = Session::read(&tape.text).unwrap();
-        let Some(trace) = traces.trace(&tape.name, &session) else {
+        let session = session(tape);
+        let (mut trace, mut row) = (Vec::new(), Vec::new());
+        if traces.trace(&tape.name, &session, &mut trace).unwrap() == Wrote::Nothing {
+            assert!(trace.is_empty());
             continue;
-        };
+        }
+        traces.messages(&tape.name, &session, &mut row).unwrap();
+        let [trace, row] = [trace, row].map(|text| String::from_utf8(text).unwrap());
         counts.0 += trace.lines().count();
-        let row = traces.messages(&tape.name, &session).unwrap();
         let value: Value = serde_json::from_str(&row).unwrap();
         assert_eq!(
             value["messages"].as_array().unwrap().len() + 1,
@@ -448,4 +464,98 @@ fn datasets_load_traces_and_conversations() {
         &["datasets"],
         &[&sessions, &conversations, Path::new(&expected)],
     );
+}
+
+/// A tape that counts what is read of it.
+struct Counted<'t> {
+    text: Cursor<&'t str>,
+    bytes: &'t Cell<u64>,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.text.read(buffer)?;
+        self.bytes.set(self.bytes.get() + read as u64);
+        Ok(read)
+    }
+}
+
+impl Seek for Counted<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.text.seek(to)
+    }
+}
+
+/// Synthetic: so many calls, each open until all are made, then their results, and errors after them.
+fn open_calls(calls: usize) -> String {
+    let line = |seq: usize, rest: String| {
+        format!("{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{rest}}}\n")
+    };
+    let source = "\"source\":{\"harness\":\"toy\",\"session_id\":\"s\"}";
+    let call = |at: usize| {
+        line(
+            at,
+            format!(
+                "\"k\":\"tool.call\",{source},\"tool\":\"t\",\"kind\":\"other\",\"call_id\":\"c{at}\""
+            ),
+        )
+    };
+    let result = |at: usize| {
+        let rest = format!(
+            "\"k\":\"tool.result\",{source},\"call_id\":\"c{at}\",\"stdout\":\"x\",\"parent\":{at}"
+        );
+        line(calls + at, rest)
+    };
+    let error = |at: usize| {
+        line(
+            2 * calls + at,
+            format!("\"k\":\"meta\",{source},\"label\":\"error\",\"text\":\"e\""),
+        )
+    };
+    let all = (0..calls).map(call).chain((0..calls).map(result));
+    all.chain((0..calls).map(error)).collect()
+}
+
+#[test]
+fn what_is_read_of_a_tape_grows_with_its_lines_alone() {
+    let mut read = Vec::new();
+    for calls in [1000, 4000] {
+        let tape = open_calls(calls);
+        let exports: [&dyn Fn(Session<'_>); 3] = [
+            &|session| {
+                let mut atif = Atif::new(Version::V1_7);
+                atif.document("toy/s", &session, Vec::new()).unwrap();
+            },
+            &|session| {
+                let part = Part {
+                    name: "toy/s",
+                    session,
+                    parent: None,
+                };
+                let line = Otlp::new(Options::default()).line([Ok(part)], &mut io::sink());
+                assert_eq!(line.unwrap(), Wrote::Session);
+            },
+            &|session| {
+                let mut out = io::sink();
+                Traces::default()
+                    .trace("toy/s", &session, &mut out)
+                    .unwrap();
+            },
+        ];
+        read.push(exports.map(|export| {
+            let bytes = Cell::new(0);
+            let text = Cursor::new(tape.as_str());
+            export(
+                Session::read(Counted {
+                    text,
+                    bytes: &bytes,
+                })
+                .unwrap(),
+            );
+            bytes.get()
+        }));
+    }
+    for (few, many) in read[0].into_iter().zip(read[1]) {
+        assert!(many < 5 * few, "{read:?}");
+    }
 }

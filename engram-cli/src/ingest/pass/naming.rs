@@ -120,6 +120,7 @@ impl Pass {
         }
         let mut pending = std::mem::take(&mut self.pending);
         self.pending_names.clear();
+        self.sync(&mut pending);
         self.save_for(&mut pending);
         let mut directories = BTreeSet::new();
         for mut pending in pending {
@@ -136,6 +137,22 @@ impl Pass {
                     &AdapterError::from(error).path(self.out.path(&directory).to_string_lossy()),
                 );
             }
+        }
+    }
+
+    /// Waits until these tapes are on the disk: what the index says of them must be true after a loss of power. If that fails, none is left.
+    fn sync(&mut self, pending: &mut Vec<Pending>) {
+        let tapes = pending
+            .iter()
+            .filter_map(|pending| pending.converted.tape.file.as_deref());
+        let tapes: Vec<&Path> = tapes.collect();
+        let Err(error) = files::sync_contents(self.out.root(), &tapes) else {
+            return;
+        };
+        let error = AdapterError::from(error).path(self.out.root().to_string_lossy());
+        for pending in pending.drain(..) {
+            self.report_failure(&pending.path, &error);
+            self.take_back(pending);
         }
     }
 

@@ -64,7 +64,7 @@ impl EventSink for Hours {
             return Ok(());
         }
         if let Ok(time) = record.t.parse::<Timestamp>() {
-            let time = time.to_zoned(self.zone.clone());
+            let time = time.to_zoned_datetime(self.zone.clone());
             let day = usize::from(time.weekday().to_monday_zero_offset().unsigned_abs());
             let hour = usize::from(time.hour().unsigned_abs());
             self.week[day][hour] += 1;
