@@ -61,6 +61,7 @@ pub mod sink;
 pub mod stats;
 pub mod steps;
 mod stream_adapter;
+mod string_form;
 mod support;
 pub mod tape;
 pub mod text;

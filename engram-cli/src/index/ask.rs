@@ -113,6 +113,14 @@ impl Asked {
         })
     }
 
+    /// The repository of the file.
+    pub fn repository(&self) -> Result<Repository, Error> {
+        let root = self.root.clone();
+        root.map(Repository::at).ok_or_else(|| {
+            Error::NotFound(format!("{}: the file is in no git repository", self.name))
+        })
+    }
+
     /// A question about a text of the file: that of a commit, or the one on disk, which comes after the last commit.
     pub fn query<'t>(
         &self,

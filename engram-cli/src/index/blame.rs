@@ -10,7 +10,6 @@ use serde_json::json;
 use super::args::Blame;
 use super::ask::{self, Asked, Opened};
 use super::explain::{MayBeGone, Text, text_of};
-use super::git::Repository;
 use super::page::{End, Page};
 use super::place;
 use crate::exit::Exit;
@@ -34,7 +33,7 @@ pub fn run(args: &Blame, registry: &Registry, report: &Reporter) -> io::Result<E
         let asked = Asked::new(&args.file)?;
         let Opened { index, mut notes } = ask::open(&args.source, registry, report)?;
         let Text { asked, text, at } = text_of(asked, args.rev.as_deref(), MayBeGone::No)?;
-        let repository = Repository::of(&asked).ok();
+        let repository = asked.repository().ok();
         let mut query = asked.query(&text, repository.as_ref(), args.rev.as_deref(), &mut notes);
         query.at = at;
         (query.limit, query.words, query.keys) = (usize::MAX, Words::Prompt, args.keys.of_index());

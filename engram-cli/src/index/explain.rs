@@ -10,7 +10,7 @@ use serde_json::json;
 use super::args::Explain;
 use super::ask::{self, Asked, Opened};
 use super::commit::{self, Added};
-use super::git::{Names, Parents, Repository};
+use super::git::{Names, Parents};
 use super::page::{End, Page};
 use super::place;
 use super::print::{self, Look};
@@ -82,7 +82,7 @@ fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::
     };
     let mut query = match &asked {
         Some(asked) => {
-            let repository = Repository::of(asked).ok();
+            let repository = asked.repository().ok();
             asked.query(&text, repository.as_ref(), args.rev.as_deref(), &mut notes)
         }
         None => Query::new(&text),
@@ -172,7 +172,7 @@ pub fn text_of(
             at: None,
         });
     };
-    let repository = Repository::of(&asked)?;
+    let repository = asked.repository()?;
     let at = Some(repository.time(revision)?);
     let path = asked.repo.as_ref().map_or("", |repo| repo.path.as_str());
     let missing = match repository.text(revision, path) {

@@ -12,8 +12,6 @@ use std::time::{Duration, Instant};
 
 use engram_index::{Earlier, Error};
 
-use super::ask::Asked;
-
 /// Files, each with the runs of lines that a commit adds to it.
 pub type AddedLines = Vec<(String, Vec<[usize; 2]>)>;
 
@@ -49,15 +47,8 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// The repository of a file.
-    pub fn of(asked: &Asked) -> Result<Repository, Error> {
-        let root = asked.root.clone();
-        root.map(Repository::at).ok_or_else(|| {
-            Error::NotFound(format!("{}: the file is in no git repository", asked.name))
-        })
-    }
-
-    fn at(root: PathBuf) -> Repository {
+    /// The repository with this root.
+    pub fn at(root: PathBuf) -> Repository {
         Repository {
             root,
             patience: Cell::new(FOLLOWING),
