@@ -189,7 +189,7 @@ checks! {
         needs Scenario("interrupt"), from "runtime: Cancellation", by Case(provenance::interrupts);
     "replay.marked" asserts "history repeated from another session is marked as replay, if the source shows the repetition",
         needs Nothing, from "runtime: Tool loop", by Case(conversation::replays);
-    "context.hashed" asserts "implicit context has a hash",
+    "context.hashed" asserts "implicit context has its text or the hash of it; a directory has its name",
         needs Scenario("implicit_context"), from "runtime: Implicit sources", by Case(provenance::context);
     "context.secrets" asserts "implicit context never contains a secret",
         needs Scenario("implicit_context"), from "runtime: safe hashes (never secrets)", by Case(provenance::secrets);
