@@ -91,8 +91,8 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "result.as_told",
-        reason: "Of the turn graph, only the ends of commands, edits and deletions are read: other results are the text that the model \
-                 received, without exit code, outcome or lines that were read. Hooks have an empty \
+        reason: "Results that are not in the turn graph, or of a tool whose end is not read there, are the text that the model received, \
+                 without outcome or lines that were read. Hooks have an empty \
                  object for a call of an MCP server that is not there.",
         fixture: "sdk-1.0.32/store",
     },

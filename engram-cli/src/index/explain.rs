@@ -10,7 +10,7 @@ use serde_json::json;
 use super::args::Explain;
 use super::ask::{self, Asked, Opened};
 use super::commit::{self, Added};
-use super::git::{Names, Parents};
+use super::git::{Names, Parents, Repository};
 use super::page::{End, Page};
 use super::place;
 use super::print::{self, Look};

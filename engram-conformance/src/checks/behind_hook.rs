@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use engram_core::event::Kind;
 use memchr::memmem;
 
-use super::spans::strings;
+use super::spans::{sides_of_patches, strings, without_layout};
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
 use crate::ground_truth::{Call, RealEdit};
@@ -15,8 +15,9 @@ use crate::tape::Event;
 /// The gap of such edits: they have the text that the call wrote.
 pub const GAP: &str = "edit.hook";
 
-/// True if an edit is right for the text that its call wrote, and not for the text that was left: a hook that a record of the call names has
-/// changed the file, and the session claims the gap. Not each form of a session has such records.
+/// True if an edit is right for the text that its call wrote, and not for the text that was left, and the session claims the gap: a hook that
+/// a record of the call names has changed the file, or one that no record names has changed its layout. Not each form of a session has such
+/// records.
 pub fn is_of_call_behind_hook(
     (subject, case): (&Subject<'_>, &Case<'_>),
     (session, edit): (&ConvertedSession, &Event),
@@ -26,13 +27,15 @@ pub fn is_of_call_behind_hook(
     let Some(left) = real.after.as_deref().filter(|left| !is_right_for(left)) else {
         return false;
     };
+    let calls = session.call_chain(edit);
+    let is_named = calls.iter().any(|id| case.hooked_calls.contains(*id));
+    let is_by_hook =
+        |text: &str| text != left && (is_named || without_layout(text) == without_layout(left));
     subject.declares_for(session.schema(), Kind::CodeEdit, GAP)
-        && edit.text("call_id").is_some_and(|id| {
-            let call = case.call(id);
-            let written = call.map(|call| texts_written(call, real.before.as_deref()));
-            let mut written = written.into_iter().flatten();
-            written.any(|text| text != left && is_right_for(&text))
-                && case.hooked_calls.contains(id)
+        && calls.iter().filter_map(|id| case.call(id)).any(|call| {
+            let written = texts_written(call, real.before.as_deref());
+            let mut written = written.iter();
+            written.any(|text| is_by_hook(text) && is_right_for(text))
         })
 }
 
@@ -51,14 +54,16 @@ pub fn hooked_calls(case: &Case<'_>) -> BTreeSet<String> {
     calls.filter(is_hooked).cloned().collect()
 }
 
-/// The texts that a call may have written: a text of its arguments, or the file before with one text of the arguments in place of another.
+/// The texts that a call may have written: a text of its arguments, or the file before with one text of the arguments in place of another. A
+/// patch is the texts of its hunks.
 fn texts_written(call: &Call, before: Option<&str>) -> Vec<String> {
-    let given = strings(&call.args);
-    let mut written: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
+    let given = strings(&call.args).into_iter().map(str::to_owned);
+    let given: Vec<String> = given.chain(sides_of_patches(&call.args)).collect();
+    let mut written = given.clone();
     let before = before.unwrap_or_default();
     for old in given
         .iter()
-        .filter(|old| !old.is_empty() && before.contains(**old))
+        .filter(|old| !old.is_empty() && before.contains(old.as_str()))
     {
         for new in &given {
             written.push(before.replacen(old, new, 1));
@@ -90,5 +95,10 @@ mod tests {
                 .all(|text| written.iter().any(|found| found == text))
         );
         assert!(!written.contains(&"x".to_owned()));
+        // A patch in the text of a script.
+        let script =
+            "patch(\"*** Begin Patch\\n*** Update File: f\\n@@\\n-a\\n+b\\n*** End Patch\\n\")";
+        let patched = texts_written(&call(serde_json::json!(script)), Some("a\nc\n"));
+        assert!(patched.contains(&"b\nc\n".to_owned()));
     }
 }

@@ -156,11 +156,24 @@ pub fn in_patch(args: &Value, hash: &str, count: Option<u64>) -> bool {
         .any(|side| in_text(side, hash, count) == Some(true))
 }
 
-/// The text of each hunk of the patches in the arguments, before and after it.
+/// A text without what a formatter changes.
+pub fn without_layout(text: &str) -> String {
+    text.chars()
+        .filter(|character| !character.is_whitespace())
+        .collect()
+}
+
+/// The text of each hunk of the patches in the arguments, before and after it. In a script the lines of a patch are escaped.
 pub fn sides_of_patches(args: &Value) -> Vec<String> {
-    let patches = strings(args)
+    let is_patch = |text: &&str| text.contains("*** Begin Patch");
+    let patches: Vec<String> = strings(args)
         .into_iter()
-        .filter(|text| text.contains("*** Begin Patch"));
+        .filter(is_patch)
+        .map(|text| match text.contains("*** Begin Patch\\n") {
+            true => text.replace("\\n", "\n"),
+            false => text.to_owned(),
+        })
+        .collect();
     let side = |hunk: &[&str], sign: char| {
         let kept: Vec<&str> = hunk
             .iter()
@@ -169,7 +182,8 @@ pub fn sides_of_patches(args: &Value) -> Vec<String> {
         kept.join("\n")
     };
     patches
-        .flat_map(hunks)
+        .iter()
+        .flat_map(|patch| hunks(patch))
         .flat_map(|hunk| [side(&hunk, '-'), side(&hunk, '+')])
         .collect()
 }

@@ -6,7 +6,7 @@ use memchr::memmem;
 use super::call_edits::{
     CallEdits, call_edits, is_alone, is_edit_of, matching, moved_to, text_of, touches,
 };
-use super::spans::{self, Lines};
+use super::spans::{self, Lines, without_layout};
 use crate::case::Case;
 use crate::converted_session::{ConvertedSession, escaped};
 use crate::ground_truth::{Call, RealEdit, in_project};
@@ -203,13 +203,6 @@ fn loose(text: &str) -> String {
         })
         .collect();
     lines.join("\n")
-}
-
-/// A text without what a formatter changes.
-fn without_layout(text: &str) -> String {
-    text.chars()
-        .filter(|character| !character.is_whitespace())
-        .collect()
 }
 
 fn is_snippet(event: &Event) -> bool {

@@ -155,15 +155,61 @@ static THINKING_MESSAGE: Layout = Layout(&[
     one(4, "completedAtMs", Kind::Long),
 ]);
 
-/// Only tools whose outcome is not in the JSON messages. Of the others the messages have arguments and result.
+/// Commands, edits and deletions whole. Of the other tools the messages have arguments and result, and only how the call ended is read.
 static TOOL_CALL: Layout = Layout(&[
     one(1, "shellToolCall", Kind::Message(&SHELL_TOOL_CALL)),
     one(3, "deleteToolCall", Kind::Message(&DELETE_TOOL_CALL)),
+    one(5, "grepToolCall", Kind::Message(&ENDED_CALL)),
+    one(8, "readToolCall", Kind::Message(&ENDED_READ)),
+    one(9, "updateTodosToolCall", Kind::Message(&ENDED_CALL)),
     one(12, "editToolCall", Kind::Message(&EDIT_TOOL_CALL)),
+    one(13, "lsToolCall", Kind::Message(&ENDED_CALL)),
+    one(15, "mcpToolCall", Kind::Message(&ENDED_MCP)),
+    one(17, "createPlanToolCall", Kind::Message(&ENDED_CALL)),
+    one(18, "webSearchToolCall", Kind::Message(&ENDED_CALL)),
+    one(19, "taskToolCall", Kind::Message(&ENDED_CALL)),
+    one(23, "askQuestionToolCall", Kind::Message(&ENDED_CALL)),
+    one(37, "webFetchToolCall", Kind::Message(&ENDED_CALL)),
     one(57, "toolCallId", Kind::Text),
     one(59, "startedAtMs", Kind::Long),
     one(60, "completedAtMs", Kind::Long),
 ]);
+
+static ENDED_CALL: Layout = Layout(&[one(2, "result", Kind::Message(&END))]);
+static ENDED_READ: Layout = Layout(&[one(2, "result", Kind::Message(&END_OF_READ))]);
+static ENDED_MCP: Layout = Layout(&[one(2, "result", Kind::Message(&END_OF_MCP))]);
+
+/// A message of which it counts that it is there.
+static ANY: Layout = Layout(&[]);
+
+/// How calls of most tools end.
+static END: Layout = Layout(&[
+    one(1, "success", Kind::Message(&ANY)),
+    one(2, "error", Kind::Message(&ANY)),
+    one(3, "rejected", Kind::Message(&ANY)),
+]);
+
+/// `ReadResult`.
+static END_OF_READ: Layout = Layout(&[
+    one(1, "success", Kind::Message(&ANY)),
+    one(2, "error", Kind::Message(&ANY)),
+    one(3, "rejected", Kind::Message(&ANY)),
+    one(4, "fileNotFound", Kind::Message(&ANY)),
+    one(5, "permissionDenied", Kind::Message(&ANY)),
+    one(6, "invalidFile", Kind::Message(&ANY)),
+]);
+
+/// `McpResult`.
+static END_OF_MCP: Layout = Layout(&[
+    one(1, "success", Kind::Message(&MCP_SUCCESS)),
+    one(2, "error", Kind::Message(&ANY)),
+    one(3, "rejected", Kind::Message(&ANY)),
+    one(4, "permissionDenied", Kind::Message(&ANY)),
+    one(5, "toolNotFound", Kind::Message(&ANY)),
+    one(6, "serverNotFound", Kind::Message(&ANY)),
+]);
+
+static MCP_SUCCESS: Layout = Layout(&[one(2, "isError", Kind::Bool)]);
 
 static SHELL_TOOL_CALL: Layout = Layout(&[
     one(1, "args", Kind::Message(&SHELL_ARGS)),

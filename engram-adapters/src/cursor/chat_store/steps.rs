@@ -94,8 +94,8 @@ fn call_and_result(
     let call_id = payload
         .call_id
         .ok_or_else(|| absent(Pointer::At("/step/toolCall/toolCallId"), "a string", None))?;
-    if payload.tool.is_empty() {
-        // A tool with an unknown layout: only the id of its call is known.
+    if payload.tool.is_empty() || payload.args().is_none() {
+        // What the call asked for is in no message and no known layout: only its id is known.
         out.emit(
             Meta::System {
                 name: Text::Plain("toolCall"),

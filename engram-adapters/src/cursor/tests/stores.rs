@@ -189,6 +189,40 @@ fn the_summary_of_each_compaction_stands_once() {
 }
 
 #[test]
+fn a_refused_call_and_a_command_without_output_end_as_the_turn_graph_says() {
+    let id = |id: &str| [&[0xca, 0x03, 1][..], id.as_bytes()].concat();
+    // `mcpToolCall` (15) with `permissionDenied` (4), `shellToolCall` (1) with `failure` (2).
+    let mcp = field(15, &field(2, &field(4, b"")));
+    let failure = field(2, &field(2, &field(1, b"false")));
+    let shell = field(1, &[field(1, &field(1, b"false")), failure].concat());
+    let step = |call: &[u8], of: &str| field(2, &[call, &id(of)].concat());
+    let turn = field(1, &[field(2, b"\xe1"), field(2, b"\xe2")].concat());
+    let root = [field(1, b"\xb1"), field(1, b"\xb2"), field(8, b"\xcc")].concat();
+    let calls = br#"{"role":"assistant","content":[{"type":"tool-call","toolCallId":"m","toolName":"CallMcpTool","args":{}},{"type":"tool-call","toolCallId":"s","toolName":"Shell","args":{"command":"false"}}]}"#;
+    let results = br#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"m","toolName":"CallMcpTool","result":"Error: blocked"},{"type":"tool-result","toolCallId":"s","toolName":"Shell","result":"Exit code: 1"}]}"#;
+    let (code, tape) = TestStore::chat(&[
+        ("aa", Some(&root)),
+        ("b1", Some(calls)),
+        ("b2", Some(results)),
+        ("cc", Some(&turn)),
+        ("e1", Some(&step(&mcp, "m"))),
+        ("e2", Some(&step(&shell, "s"))),
+    ])
+    .outcome();
+    assert_eq!(code, None, "{tape}");
+    let is_result = |line: &&str| line.contains(r#""k":"tool.result""#);
+    let ends: Vec<_> = tape.lines().filter(is_result).collect();
+    assert!(
+        ends[0].contains(r#""status":"denied","stderr":"Error: blocked""#),
+        "{tape}"
+    );
+    assert!(
+        ends[1].contains(r#""status":"error""#) && !ends[1].contains("Exit code"),
+        "{tape}"
+    );
+}
+
+#[test]
 fn missing_and_malformed_blobs_are_reported_and_the_rest_is_kept() {
     let (message, turn) = (field(1, b"\xbb"), field(8, b"\xcc"));
     let root = [message, turn].concat();

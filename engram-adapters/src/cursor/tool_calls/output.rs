@@ -61,7 +61,8 @@ pub(super) fn mcp_parts<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'
     if is_true(fields.is_error()) {
         result.status = Some(Status::Error);
     }
-    result.stdout = only_text(fields.content()).or(Some(fields.json()));
+    let parts = fields.content().map(|_| fields.json());
+    result.stdout = only_text(fields.content()).or(parts);
 }
 
 /// The whole result as JSON, unless it is empty.

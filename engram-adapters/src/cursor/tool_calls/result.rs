@@ -143,7 +143,7 @@ pub(in crate::cursor) fn emit_result(
     result.status = status;
     if status == Some(Status::Ok) || tool == SHELL {
         (route.output)(&fields, &mut result);
-    } else if status.is_none() {
+    } else if status.is_none() && !returned.is_empty_object() {
         result.stdout = Some(returned.json());
     }
     if status.is_some_and(|status| status != Status::Ok) {
@@ -152,9 +152,12 @@ pub(in crate::cursor) fn emit_result(
     result.truncated |= fields.is_truncated();
     result.artifact = fields.side_file();
     // A command without output has none: the model got a sentence of the harness.
-    let is_known = tool == SHELL && matches!(status, Some(Status::Ok));
+    let is_known = tool == SHELL && matches!(status, Some(Status::Ok | Status::Error));
     if result.stdout.is_none() && result.stderr.is_none() && !is_known {
-        result.stdout = call.model_result;
+        match result.status {
+            Some(Status::Error | Status::Denied) => result.stderr = call.model_result,
+            _ => result.stdout = call.model_result,
+        }
     }
     out.emit(result, call.pointer)?;
     if status == Some(Status::Ok) {

@@ -59,6 +59,17 @@ impl LastStated {
         changed(&mut self.effort, value)
     }
 
+    /// The effort of a prompt that names none, if it changed. Sessions of older versions do not know efforts.
+    pub fn default_effort(&mut self) -> Option<Text<'static>> {
+        const DEFAULT: &str = "\"default\"";
+        let is_known = self.effort.is_some() || self.at_end.effort.is_some();
+        if !is_known || self.effort.as_deref() == Some(DEFAULT) {
+            return None;
+        }
+        self.effort = Some(DEFAULT.to_owned());
+        Some(Text::Token(DEFAULT))
+    }
+
     /// The provider, if it changed.
     pub fn changed_provider<'a>(&mut self, value: Field<'a>) -> Option<Text<'a>> {
         changed(&mut self.provider, value)

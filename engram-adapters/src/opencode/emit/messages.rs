@@ -63,7 +63,11 @@ fn session_facts(
     let provider = last_stated.changed_provider(envelope.provider_id().or(requested.provider_id()));
     let cwd = last_stated.changed_cwd(cwd);
     let agent = last_stated.changed_agent(envelope.agent().or(envelope.mode()));
-    let effort = last_stated.changed_effort(envelope.variant().or(requested.variant()));
+    let effort = match envelope.variant().or(requested.variant()) {
+        // A prompt that names a model and no effort asks for the model's own.
+        None if requested.model_id().is_some() => last_stated.default_effort(),
+        variant => last_stated.changed_effort(variant),
+    };
     let is_new = [model, provider, cwd, agent, effort]
         .iter()
         .any(Option::is_some);

@@ -23,7 +23,11 @@ const DENIED: [&str; 2] = [
 const FEEDBACK: &str = " with the following feedback: ";
 
 /// Its messages for a call that the user stopped, or a question without an answer.
-const CANCELLED: [&str; 2] = ["Tool execution aborted", "The user dismissed this question"];
+const CANCELLED: [&str; 3] = [
+    "Tool execution aborted",
+    "The user dismissed this question",
+    "Task cancelled",
+];
 
 /// The end of a stopped command's output.
 const STOPPED_COMMAND: &str = "User aborted the command";
