@@ -20,7 +20,7 @@ found = {}
 for table, keys in KEYS.items():
     at = f"{root}/{table}/**/*.parquet"
     columns = ", ".join(keys)
-    rows, distinct = duckdb.sql(f"select count(*), (select count(*) from (select distinct {columns} from '{at}')) from '{at}'").fetchone()
+    rows, distinct = duckdb.sql(f"select count(*), (select count(*) from (select distinct {columns} from '{at}')) from '{at}'").fetchall()[0]
     assert rows == distinct, (table, rows, distinct)
     of_polars = polars.read_parquet(at, hive_partitioning=False, glob=True)
     of_pandas = pandas.concat([pandas.read_parquet(file, partitioning=None) for file in sorted(glob.glob(at, recursive=True))])
@@ -28,20 +28,20 @@ for table, keys in KEYS.items():
     sums = [0, 0.0]
     if table == "usage":
         live = f"from '{at}' where not replay"
-        sums = list(duckdb.sql(f"select sum(coalesce(input, 0) + coalesce(output, 0)), sum(coalesce(cost_usd, cost_computed_usd)) {live}").fetchone())
+        sums = list(duckdb.sql(f"select sum(coalesce(input, 0) + coalesce(output, 0)), round(sum(coalesce(cost_usd, cost_computed_usd)), 9) {live}").fetchall()[0])
         part = of_polars.filter(~polars.col("replay"))
         assert part["input"].fill_null(0).sum() + part["output"].fill_null(0).sum() == sums[0]
         part = of_pandas[~of_pandas["replay"]]
         assert int(part["input"].fillna(0).sum() + part["output"].fillna(0).sum()) == sums[0]
     if table not in ("tapes", "sessions"):
-        lost = duckdb.sql(f"select count(*) from '{at}' where session_key not in (select session_key from '{root}/sessions/**/*.parquet')").fetchone()
+        lost = duckdb.sql(f"select count(*) from '{at}' where session_key not in (select session_key from '{root}/sessions/**/*.parquet')").fetchall()[0]
         assert lost == (0,), (table, lost)
     found[table] = [rows, *sums]
 con = duckdb.connect()
 import os
 os.chdir(root)
 con.sql(open("schema.sql").read())
-found["cost"] = con.sql("select round(sum(usd), 9) from session_costs").fetchone()[0]
+found["cost"] = con.sql("select round(sum(usd), 9) from session_costs").fetchall()[0][0]
 print(json.dumps(found, sort_keys=True))
 "#;
 

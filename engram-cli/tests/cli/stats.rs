@@ -350,13 +350,14 @@ fn every_answer_has_the_same_numbers() {
     assert!(index.contains(&said), "{said}");
     let at = tapes.path().join("index");
     let ask = |args: &[&str]| {
-        let output = run(&[args, &["--index", text(&at)]].concat());
+        let output = run(args);
         assert_eq!(code(&output), 0, "{args:?}: {}", stderr(&output));
         output.stdout
     };
-    ask(&["index", "add", text(tapes.path())]);
+    let of_index = ["--index", text(&at)];
+    ask(&[&["index"], &of_index[..], &["add", text(tapes.path())]].concat());
     let asked = |sql: &str| -> Value {
-        let answer = ask(&["query", sql, "--json", "--no-ingest"]);
+        let answer = ask(&[&["query", sql, "--json", "--no-ingest"], &of_index[..]].concat());
         serde_json::from_slice(&answer).unwrap()
     };
     let row = asked(
