@@ -144,7 +144,11 @@ pub const ROWS: &[GapRow] = &[
     }),
     GapRow::new("read.not_utf8", Kind::CodeRead, |case| {
         case.events(Kind::CodeRead)
-            .any(|(_, read)| read.range("range").is_some() && !read.has("hash"))
+            .any(|(session, read)| has_lines_alone(read) && !is_cut(session, read))
+    }),
+    GapRow::new("read.cut_line", Kind::CodeRead, |case| {
+        case.events(Kind::CodeRead)
+            .any(|(session, read)| has_lines_alone(read) && is_cut(session, read))
     }),
     GapRow::new("read.shell", Kind::CodeRead, has_unseen_shell_read),
     GapRow::new("link.no_range", Kind::SpanLink, |case| {
@@ -186,6 +190,21 @@ pub const EDIT_PATCH_TEXT: GapRow = GapRow::new("edit.patch_text", Kind::CodeEdi
         .any(|(session, edit)| is_snippet(edit) && is_patch(session, edit))
 })
 .without_lines(|_| true);
+
+/// True for a read whose lines are known, and not their text.
+fn has_lines_alone(read: &Event) -> bool {
+    read.range("range").is_some() && !read.has("hash")
+}
+
+/// True for a read of which the harness says that it cut the result.
+fn is_cut(session: &ConvertedSession, read: &Event) -> bool {
+    let is_of_call = |event: &Event| event.text("call_id") == read.text("call_id");
+    let mut results = session
+        .events
+        .iter()
+        .filter(|event| event.is(Kind::ToolResult));
+    results.any(|result| is_of_call(result) && result.has("truncated"))
+}
 
 /// The row of a code; `more` are the adapter's own rows.
 pub(crate) fn find<'r>(code: &str, more: &'r [GapRow]) -> Option<&'r GapRow> {

@@ -249,3 +249,55 @@ fn the_files_of_a_prompt_are_its_attachments() {
         assert_eq!(prompts[0]["attachments"].as_array().map(Vec::len), Some(2));
     }
 }
+
+/// Shortened from recordings with 0.61.0: at a terminal `displayContent` is what was sent before.
+#[test]
+fn the_harness_goes_on_with_words_of_its_own() {
+    let shown = |id: &str, text: &str, shown: &str| {
+        format!(
+            r#"{{"id":"{id}",{TIME},"type":"user","content":[{{"text":"{text}"}}],"displayContent":[{shown}]}}"#
+        )
+    };
+    let response = r#"{"functionResponse":{"id":"c","name":"t","response":{"output":"x"}}}"#;
+    let prompt = user("a", "fix it");
+    let of_hook = shown("b", "not yet", r#"{"text":"fix it"}"#);
+    let behind_call = shown("c", "nor now", response);
+    let found = user(
+        "d",
+        "System: Potential loop detected. Details: Repeated tool call: t",
+    );
+    // A command is expanded, and may be typed twice.
+    let commands = ["e", "f"].map(|id| shown(id, "expanded", r#"{"text":"/do"}"#));
+    let history = format!(r#"{{"$set":{{"messages":[{prompt},{of_hook},{behind_call}]}}}}"#);
+    let events = events(&[
+        &prompt,
+        &of_hook,
+        &behind_call,
+        &found,
+        &commands[0],
+        &commands[1],
+        &history,
+    ]);
+    let by: Vec<(&str, &str)> = events
+        .iter()
+        .filter(|event| event["k"] == "msg.in")
+        .map(|event| {
+            let text = event["text"].as_str().unwrap_or_default();
+            (
+                event["by"].as_str().unwrap_or_default(),
+                &text[..text.len().min(8)],
+            )
+        })
+        .collect();
+    let expected = [
+        ("person", "fix it"),
+        ("harness", "not yet"),
+        ("harness", "nor now"),
+        ("harness", "System: "),
+        ("person", "/do"),
+        ("harness", "expanded"),
+        ("person", "/do"),
+        ("harness", "expanded"),
+    ];
+    assert_eq!(by, expected);
+}

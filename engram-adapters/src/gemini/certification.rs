@@ -49,6 +49,11 @@ const GAP_ROWS: &[GapRow] = &[
     })
     .without_lines(is_unconfirmed)
     .without_hash(is_unconfirmed),
+    GapRow::new("prompt.after_hook", Kind::MsgIn, |case| {
+        case.events(Kind::MsgIn)
+            .any(|(_, prompt)| is_behind_answer(case, prompt))
+    })
+    .with_mistaken_author(is_behind_answer),
     GapRow::new("call.no_response", Kind::ToolCall, |case| {
         case.sessions.iter().any(|session| {
             let calls = || {
@@ -84,6 +89,31 @@ const GAP_ROWS: &[GapRow] = &[
         })
     }),
 ];
+
+/// True for a text that nobody sent, directly behind an answer of the model.
+fn is_behind_answer(case: &Case<'_>, prompt: &Event) -> bool {
+    let is_sent = |text: &str| {
+        case.truth
+            .prompts
+            .iter()
+            .any(|sent| sent.trim() == text.trim())
+    };
+    let is_behind = |events: &[Event]| {
+        let before = events
+            .iter()
+            .rev()
+            .find(|event| event.text("label") != Some("usage"));
+        before.is_some_and(|event| event.is(Kind::MsgOut))
+    };
+    !case.truth.prompts.is_empty()
+        && prompt.text("by") == Some("person")
+        && !prompt.text("text").is_none_or(is_sent)
+        && case.sessions.iter().any(|session| {
+            let mut events = session.events.iter();
+            let at = events.position(|event| std::ptr::eq(event, prompt));
+            at.is_some_and(|at| is_behind(&session.events[..at]))
+        })
+}
 
 /// True if a run prints such an event.
 fn has_printed(case: &Case<'_>, is: impl Fn(&Event) -> bool) -> bool {

@@ -33,6 +33,12 @@ const GAPS: &[Gap] = &[
         fixture: "0.61.0/g_hooks",
     },
     Gap {
+        code: "prompt.after_hook",
+        reason: "without a terminal, the reason of an `AfterAgent` hook to go on is logged like a prompt, unless a `BeforeAgent` hook adds to it: it is by \
+                 `person`, although nobody sent it",
+        fixture: "0.61.0/p_turns",
+    },
+    Gap {
         code: "call.rewritten",
         reason: "a hook may change the arguments of a call before it runs: the log has the changed ones alone",
         fixture: "0.61.0/g_hooks",
@@ -59,8 +65,14 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "read.no_lines",
-        reason: "an image or document is read as a whole, not by lines",
+        reason: "an image or document is read as a whole, not by lines; nor are the lines known of an output that the harness has replaced by parts of it, \
+                 or in which other text may be that of instructions behind the file",
         fixture: "0.16.0/g_rich",
+    },
+    Gap {
+        code: "read.cut_line",
+        reason: "the harness cuts a line of more than 2,000 characters: a read with such a line has no hash",
+        fixture: "0.61.0/p_turns",
     },
     Gap {
         code: "read.bom",

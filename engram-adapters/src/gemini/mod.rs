@@ -34,8 +34,10 @@ mod notes;
 mod plan {
     //! Step 2: what becomes of each fact, decided over the notes alone.
 
+    pub mod calls;
     pub mod repeats;
     pub mod responses;
+    pub mod rewinds;
 }
 #[cfg(test)]
 mod author_tests;
@@ -48,6 +50,8 @@ mod repeat_tests;
 #[cfg(test)]
 mod result_tests;
 mod revisions;
+#[cfg(test)]
+mod rewind_tests;
 mod schema;
 mod source;
 #[cfg(test)]

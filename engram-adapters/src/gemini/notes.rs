@@ -13,7 +13,7 @@ use engram_core::text::{MAX_DECODED_BYTES, Text};
 use super::format::{ChangeKind, MessageKind, PromptKind, SavedKind, StreamKind};
 use super::readers::{FunctionResponse, Line, Part, Response, SavedTurn, StreamLine, TypedPrompt};
 use super::schema::{
-    Form, TypedTexts, count_responses, displayed_responses, parts, raw, stream_kind,
+    Form, TypedTexts, count_responses, displayed_responses, is_context, parts, stream_kind,
 };
 use crate::shared::seen::fact_of;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
@@ -39,8 +39,10 @@ pub enum Note {
     Content { key: u64 },
     /// A text, a file or a notice.
     Text { key: u64 },
-    /// A text in the user's place.
-    UserText { key: u64 },
+    /// A text in the user's place. `is_context` for what the harness puts before the first prompt.
+    UserText { key: u64, is_context: bool },
+    /// What a person typed, where the message has something else in its place.
+    Typed { key: u64 },
     /// A file of a prompt.
     File { key: u64 },
     /// A call with an id. Calls with other arguments are other calls.
@@ -99,6 +101,18 @@ pub enum CallList {
     Calls,
     /// In its content, as the model's interface has it.
     Content,
+}
+
+/// The ids of the first messages of the histories that records have.
+pub fn restated(notes: &[Note]) -> impl Iterator<Item = u64> + '_ {
+    notes.iter().filter_map(|note| match note {
+        Note::Message {
+            id,
+            history: History::First,
+            ..
+        } => Some(*id),
+        _ => None,
+    })
 }
 
 /// The notes of all records.
@@ -328,7 +342,10 @@ impl Notes {
         }
         let typed = TypedTexts::of(line);
         if typed.are_missing {
-            typed.texts.iter().for_each(|text| self.user_text(*text));
+            let typed = typed.texts.iter().filter(|text| !text.is_empty());
+            self.list.extend(typed.map(|text| Note::Typed {
+                key: text_key("user", *text),
+            }));
         }
         for (_, response) in displayed_responses(line) {
             let id = response.id().map_or(0, |id| hash64(id.raw()));
@@ -388,6 +405,7 @@ impl Notes {
         if !text.is_empty() {
             self.list.push(Note::UserText {
                 key: text_key("user", text),
+                is_context: is_context(text),
             });
         }
     }
@@ -398,7 +416,7 @@ impl Notes {
             return Err(Fault::malformed("/content", "text", content.raw()));
         }
         self.list.push(Note::Text {
-            key: hash64((kind, raw(line.content()))),
+            key: notice_key(kind, raw_str(line.content())),
         });
         Ok(())
     }
@@ -486,6 +504,11 @@ fn id_key(id: Field<'_>) -> u64 {
 /// The key of one speaker's text. The harness always escapes a text in the same way, so the raw JSON is compared.
 fn text_key(speaker: &str, text: Text<'_>) -> u64 {
     hash64((speaker, hash64(text.raw())))
+}
+
+/// The key of a notice; `text` is the inside of its token.
+pub(super) fn notice_key(kind: &str, text: &str) -> u64 {
+    hash64((kind, text))
 }
 
 /// The key of a call without an id.

@@ -274,3 +274,44 @@ fn a_history_without_results_removes_no_result() {
         .collect();
     assert_eq!(kinds, ["tool.call", "tool.result", "code.read"]);
 }
+
+/// Shortened from a recording with 0.61.0: a turn is stopped before the log has its call, and the history has it first.
+#[test]
+fn a_call_that_a_history_has_first_is_one_call_of_its_response() {
+    let turn = format!(
+        r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":{{"input":2,"output":1,"cached":0,"thoughts":0,"tool":0,"total":3}},"model":"pro"}}"#
+    );
+    let restated = format!(
+        r#"{{"$set":{{"messages":[{},{{"id":"m",{TIME},"type":"gemini","content":[{{"functionCall":{{"id":"c","name":"t","args":{{}}}}}}],"thoughts":[]}}]}}}}"#,
+        user("a", "go")
+    );
+    let ended = format!(
+        r#"{{"id":"n",{TIME},"type":"gemini","content":"","thoughts":[],"toolCalls":[{{"id":"c","name":"t","args":{{}},"result":[{{"functionResponse":{{"id":"c","name":"t","response":{{"output":"x"}}}}}}],"status":"success",{TIME}}}]}}"#
+    );
+    let events = events(&[
+        &user("a", "go"),
+        &turn,
+        &user("b", "stop"),
+        &restated,
+        &ended,
+        &ended.replace("16.010Z", "17.010Z"),
+    ]);
+    let kinds: Vec<&str> = events
+        .iter()
+        .map(|event| {
+            event["label"]
+                .as_str()
+                .or(event["k"].as_str())
+                .unwrap_or_default()
+        })
+        .collect();
+    let expected = [
+        "msg.in",
+        "session",
+        "msg.in",
+        "tool.call",
+        "usage",
+        "tool.result",
+    ];
+    assert_eq!(kinds, expected);
+}

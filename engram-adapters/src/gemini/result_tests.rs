@@ -265,3 +265,80 @@ fn an_error_says_who_did_not_allow_a_call() {
         assert_eq!(status(failed).as_deref(), Some("error"), "{failed}");
     }
 }
+
+/// The events of a call of `read_file` with this output, and what the terminal shows of it.
+fn read(output: &str, shown: &str) -> Vec<Value> {
+    let call = format!(
+        r#"{{"id":"c","name":"read_file","args":{{"file_path":"/p/a"}},"result":[{{"functionResponse":{{"id":"c","name":"read_file","response":{{"output":"{output}"}}}}}}],"status":"success","resultDisplay":"{shown}",{TIME}}}"#
+    );
+    events(&[&format!(
+        r#"{{"id":"m",{TIME},"type":"gemini","content":"","toolCalls":[{call}]}}"#
+    )])
+}
+
+/// Shortened from a recording with 0.61.0.
+#[test]
+fn instructions_behind_a_file_are_no_part_of_it() {
+    let begin = r"\n\n--- Newly Discovered Project Context ---\n";
+    let end = r"\n--- End Project Context ---";
+    let found = read(&format!(r"a = 1\n{begin}no tabs{end}"), "");
+    let hash = |events: &[Value]| {
+        let of_read = events.iter().find(|event| event["k"] == "code.read");
+        of_read.expect("a read")["hash"].clone()
+    };
+    assert_eq!(hash(&found), hash(&read(r"a = 1\n", "")));
+    let context = found.iter().find(|event| event["label"] == "context");
+    let context = context.expect("a context");
+    assert_eq!(
+        (&context["name"], &context["text"]),
+        (&"instructions".into(), &"no tabs".into())
+    );
+    // The file may have such lines.
+    for unsure in [
+        format!(r"a = 1\n{begin}no tabs"),
+        format!(r"a = 1\n{begin}no tabs{begin}nor these{end}"),
+    ] {
+        assert_eq!(hash(&read(&unsure, "")), Value::Null, "{unsure}");
+    }
+}
+
+/// Shortened from a recording with 0.61.0.
+#[test]
+fn a_file_with_a_cut_line_has_lines_and_no_hash() {
+    let output = r"\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 1-3 of 3 total lines.\nAction: ...\n\n--- FILE CONTENT (truncated) ---\nx... [truncated]\nb\n";
+    let events = read(
+        output,
+        "Read all 3 lines from a (some lines were shortened)",
+    );
+    let find = |kind: &str| {
+        events
+            .iter()
+            .find(|event| event["k"] == kind)
+            .expect("an event")
+    };
+    let (read, result) = (find("code.read"), find("tool.result"));
+    assert_eq!(
+        (&read["range"], &read["total_lines"], &read["hash"]),
+        (&serde_json::json!([1, 2]), &2.into(), &Value::Null)
+    );
+    assert_eq!(result["truncated"], true);
+}
+
+/// Shortened from a recording with 0.61.0.
+#[test]
+fn a_sub_agent_that_failed_is_an_error() {
+    let status = |state: &str| {
+        let shown = format!(
+            r#"{{"isSubagentProgress":true,"agentName":"a","recentActivity":[],"state":"{state}"}}"#
+        );
+        let call = format!(
+            r#"{{"id":"c","name":"invoke_agent","args":{{}},"result":[{{"functionResponse":{{"id":"c","name":"invoke_agent","response":{{"output":"x"}}}}}}],"status":"success","resultDisplay":{shown},{TIME}}}"#
+        );
+        let events = events(&[&format!(
+            r#"{{"id":"m",{TIME},"type":"gemini","content":"","toolCalls":[{call}]}}"#
+        )]);
+        let result = events.iter().find(|event| event["k"] == "tool.result");
+        result.expect("a result")["status"].clone()
+    };
+    assert_eq!([status("error"), status("completed")], ["error", "ok"]);
+}

@@ -28,6 +28,8 @@ const SHELL_READ: &str = "read.shell";
 const NOT_UTF8: &str = "read.not_utf8";
 const BOM: &str = "read.bom";
 
+const AFTER_HOOK: &str = "prompt.after_hook";
+const CUT_LINE: &str = "read.cut_line";
 const REWRITTEN: &str = "call.rewritten";
 const NO_RESPONSE: &str = "call.no_response";
 const HOOK: &str = "edit.hook";
@@ -70,6 +72,7 @@ const PROMPTS: Coverage = Coverage {
 /// The weakest claim of all revisions.
 pub(super) const WEAKEST: Coverage = Coverage {
     meta: Grade::Partial(&["usage.run_total"]),
+    msg_in: Grade::Partial(&[AFTER_HOOK]),
     ..PROMPTS
 };
 
@@ -150,10 +153,10 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                 "0.39.0", "0.43.0", "0.44.0", "0.47.0", "0.55.1", "0.60.0", "0.61.0",
             ],
             coverage: conversation(
-                Grade::Full,
+                Grade::Partial(&[AFTER_HOOK]),
                 Grade::Partial(&[REWRITTEN, NO_RESPONSE]),
                 RESULTS,
-                Grade::Partial(&[NO_TOTAL, NO_LINES, SHELL_READ, BOM]),
+                Grade::Partial(&[NO_TOTAL, NO_LINES, SHELL_READ, BOM, CUT_LINE]),
                 Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8, HOOK]),
             ),
         },

@@ -6,7 +6,8 @@ use engram_core::text::{Text, push_text};
 
 use super::format::StreamKind;
 use super::readers::{
-    Call, FileChange, FunctionResponse, Line, Part, Response, SavedTurn, StreamLine, Thought,
+    AgentProgress, Call, FileChange, FunctionResponse, Line, Part, Response, SavedTurn, StreamLine,
+    Thought,
 };
 use crate::shared::value::{Field, Value, one_or_many, raw_str, text};
 
@@ -19,6 +20,11 @@ pub(super) const UNTAGGED_CONTEXT: &str =
 
 /// The prefix of the instruction files that the harness puts before the task of a sub-agent, as raw JSON.
 pub(super) const LOADED_CONTEXT: &str = "\\n<loaded_context>\\n";
+
+/// True for a text that the harness puts before the first prompt.
+pub(super) fn is_context(text: Text<'_>) -> bool {
+    text.starts_with(SESSION_CONTEXT) || text.starts_with(UNTAGGED_CONTEXT)
+}
 
 /// The prefix of the summary that the harness puts in place of the history.
 pub(super) const STATE_SNAPSHOT: &str = "<state_snapshot>";
@@ -47,6 +53,26 @@ pub(super) fn hook_before(text: &str) -> Option<(&str, &str)> {
         rest.strip_prefix(BEHIND_HOOK)?
     };
     Some((section, words))
+}
+
+/// What the harness puts around instruction files that it finds in the directory of a file or of a list, behind the output of the call
+/// (0.61.0, `appendJitContext` in its package; recorded).
+const FOUND_CONTEXT: [&str; 2] = [
+    "\n\n--- Newly Discovered Project Context ---\n",
+    "\n--- End Project Context ---",
+];
+
+/// An output without the instruction files behind it, and these. None if it has none, or if it is not sure where they begin: a file may have
+/// the same lines.
+pub(super) fn split_context(output: &str) -> Option<(&str, &str)> {
+    let [begin, end] = FOUND_CONTEXT;
+    let (before, context) = output.strip_suffix(end)?.split_once(begin)?;
+    (!context.contains(begin)).then_some((before, context))
+}
+
+/// True if instruction files stand behind an output, or a text in it looks like it.
+pub(super) fn may_have_context(output: &str) -> bool {
+    output.contains(FOUND_CONTEXT[0].trim())
 }
 
 /// True if a text is the section of a hook, and nothing else.
@@ -101,6 +127,9 @@ pub(super) const FILLERS: [&str; 2] = [
     "Got it. Thanks for the additional context!",
     "Got it. Thanks for the context!",
 ];
+
+/// What an `info` says of a turn that a person stopped: when the key is pressed, and when the request ends (0.61.0, recorded).
+pub(super) const CANCELLED: [&str; 2] = ["Request cancelled.", "User cancelled the request."];
 
 /// The prefix of an output that the harness has replaced, long after the call, by its beginning and end (2026).
 pub(super) const MASKED_OUTPUT: &str = "<tool_output_masked>";
@@ -215,6 +244,11 @@ impl<'a> Call<'a> {
         Some(change).filter(|change| self.is_edit() || change.file_path().is_some())
     }
 
+    /// What a sub-agent that the call started does, as the terminal shows it.
+    pub fn progress(&self) -> AgentProgress<'a> {
+        AgentProgress::lenient_opt(self.display().filter(|display| display.is_object()))
+    }
+
     /// The output of the first response.
     pub fn output(&self) -> Field<'a> {
         let response = parts(self.result()).find_map(|part| part.response())?;
@@ -259,8 +293,9 @@ pub(super) struct TypedTexts<'a> {
     pub are_missing: bool,
     /// Their tokens. Equal texts of a record have equal tokens.
     tokens: HashSet<&'a str>,
-    /// The message is what an `AfterAgent` hook gave as the reason to go on, with the section of a `BeforeAgent` hook behind it.
-    is_of_hook: bool,
+    /// What the message has was not typed: it shows something else (results, if the harness goes on by itself), or it is what an `AfterAgent` hook
+    /// gave as the reason to go on, with the section of a `BeforeAgent` hook behind it.
+    is_of_harness: bool,
 }
 
 impl<'a> TypedTexts<'a> {
@@ -279,22 +314,22 @@ impl<'a> TypedTexts<'a> {
                 .and_then(Value::text)
                 .is_some_and(is_hook_section)
         };
-        let is_of_hook = texts.is_empty()
-            && message.content().is_some_and(|content| {
-                content.is_array() && content.elements().skip(1).any(is_section)
-            });
+        let is_of_hook = message.content().is_some_and(|content| {
+            content.is_array() && content.elements().skip(1).any(is_section)
+        });
+        let is_of_harness = texts.is_empty() && (is_of_hook || message.display_content().is_some());
         TypedTexts {
             texts,
             are_missing,
             tokens,
-            is_of_hook,
+            is_of_harness,
         }
     }
 
     /// False for a text that the harness expanded or wrote.
     pub fn is_typed(&self, text: Text<'_>) -> bool {
         if self.texts.is_empty() {
-            !self.is_of_hook
+            !self.is_of_harness
         } else {
             self.tokens.contains(text.raw())
         }

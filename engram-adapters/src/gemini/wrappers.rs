@@ -59,6 +59,36 @@ const HARNESS_TEXTS: &[Wrapper] = &[
         "0.39.0 and later: recorded",
     ),
     whole(
+        "loop",
+        "System: Potential loop detected. Details: ",
+        "0.61.0, the model repeats itself: recorded",
+    ),
+    whole(
+        "nudge",
+        "[System: You successfully executed a tool but returned an empty response. ",
+        "0.61.0, `nudgeMessage` in its package: the model is silent behind a call",
+    ),
+    whole(
+        "plan_exit",
+        "User has manually exited Plan Mode. Switching to ",
+        "0.61.0, `getPlanModeExitMessage` in its package: a person leaves the mode by a key",
+    ),
+    whole(
+        "directories",
+        "- **Workspace Directories:**\n",
+        "0.61.0, `getDirectoryContextString` in its package: a person adds a directory",
+    ),
+    whole(
+        "editor",
+        "Here is the user's editor context as a JSON object. This is for your information only.\n",
+        "0.61.0, `getIdeContextParts` in its package: what is open in an editor",
+    ),
+    whole(
+        "editor",
+        "Here is a summary of changes in the user's editor context, in JSON format. This is for your information only.\n",
+        "as above, when it has changed",
+    ),
+    whole(
         "last_chance",
         "You have stopped calling tools without finishing. You have one final chance ",
         "a sub-agent stops without its last call, or too late; up to 0.31 in the log of its session: recorded",

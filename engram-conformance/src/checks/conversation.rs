@@ -278,9 +278,14 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
         let actual = event.0.get("exit").and_then(Value::as_i64);
         let has_failed = returned.is_error == Some(true)
             || (actual.is_some() && returned.exit.is_some_and(|exit| exit != 0));
-        if !has_failed && status == "error" && actual.is_some_and(|exit| exit != 0) {
-            // Not every harness reports to its model that a command failed.
-            findings.note("results of commands that failed");
+        let is_of_agent = || {
+            let call = session.call_of(event);
+            call.is_some_and(|call| call.text("kind") == Some("delegate"))
+        };
+        let is_known = || actual.is_some_and(|exit| exit != 0) || is_of_agent();
+        if !has_failed && status == "error" && is_known() {
+            // Not every harness reports to its model that a command or a sub-agent failed.
+            findings.note("results of commands and sub-agents that failed");
         } else if !is_unstated && has_failed == (status == "ok") {
             findings.fail(
                 case.place_of(session, event),

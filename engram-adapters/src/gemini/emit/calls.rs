@@ -8,12 +8,14 @@ use engram_core::tool_kind::ToolKind;
 use memchr::memmem;
 
 use super::files::{self, CallRecord, set_changes};
-use super::prompts::{Giver, UserText};
+use super::prompts::{Giver, UserText, emit_context};
 use super::result_texts::ResultTexts;
 use super::state::{CallFate, Events};
 use crate::gemini::descriptor::TOOLS;
 use crate::gemini::readers::{Call, FunctionCall, FunctionResponse};
-use crate::gemini::schema::{MASKED_OUTPUT, parts, raw};
+use crate::gemini::schema::{
+    MASKED_OUTPUT, may_have_context, parts, raw, split_context, without_hook,
+};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, Value, raw_str, text};
 
@@ -42,6 +44,9 @@ const TRUNCATED: [&str; 4] = [
     "Tool output was too large",
     MASKED_OUTPUT,
 ];
+
+/// How the terminal shows a read of which the harness cut lines.
+const SHORTENED: &str = " (some lines were shortened)";
 
 /// What precedes the path of the file with the full output.
 const FULL_OUTPUT: [&str; 3] = [
@@ -160,6 +165,8 @@ impl Events {
         }
         let texts = ResultTexts::of_call(call);
         let status = match raw_str(call.status()) {
+            // Of a sub-agent that failed, only what the terminal shows tells it.
+            "success" if raw_str(call.progress().state()) == "error" => Some(Status::Error),
             "success" => Some(Status::Ok),
             _ if texts.error.iter().any(is_denied) => Some(Status::Denied),
             "error" => Some(Status::Error),
@@ -257,12 +264,26 @@ impl Events {
             exit,
             stdout,
             stderr,
-            truncated: path.is_some(),
+            truncated: path.is_some() || raw_str(end.display).ends_with(SHORTENED),
             artifact,
             attachments: texts.attachments,
             duration_ms: None,
         };
         out.emit(result, place);
+        if let Some(stdout) = stdout {
+            emit_found_context(stdout, place, out);
+        }
+    }
+}
+
+/// Emits the instruction files that the harness found and put behind an output.
+fn emit_found_context(output: Text<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
+    if !may_have_context(output.raw()) {
+        return;
+    }
+    let output = output.decode_lossy();
+    if let Some((_, context)) = split_context(without_hook(&output)) {
+        emit_context("instructions", Text::Plain(context), place, out);
     }
 }
 

@@ -6,17 +6,17 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 use engram_core::emit::Pointer;
 use engram_core::event::{CodeEdit, CodeRead, EditOp, Range};
 use engram_core::hash::Hash;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
-use memchr::memmem::Finder;
 
 use crate::gemini::readers::{Call, FileArgs, FileChange};
-use crate::gemini::schema::{MASKED_OUTPUT, parts, raw, without_hook};
+use crate::gemini::schema::{
+    MASKED_OUTPUT, may_have_context, parts, raw, split_context, without_hook,
+};
 use crate::shared::spans::{
     ChangedSpan, Rewrite, full_range, has_crlf, line_count, span_facts, with_unix_line_ends,
     without_final_line_end, without_half_line_end,
@@ -116,9 +116,8 @@ const CONTENT_HEADER: &str = "--- FILE CONTENT (truncated) ---\n";
 const SHOWING: &str = "\nStatus: Showing lines ";
 /// The end of a line that the harness cut.
 const CUT_LINE_END: &str = "... [truncated]";
-/// What newer versions may append to a file: instructions that they found in its directory.
-static DISCOVERED_CONTEXT: LazyLock<Finder<'_>> =
-    LazyLock::new(|| Finder::new("--- Newly Discovered Project Context ---"));
+/// How the terminal shows a read of some lines, or of lines that the harness cut.
+const SHOWN_LINES: [&str; 2] = ["Read lines ", "Read all "];
 
 /// Lines of a file.
 struct Lines<'t> {
@@ -144,7 +143,8 @@ fn read_file(record: &CallRecord<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>
     };
     let shown = shown.comparable();
     let pointer = record.field("/result");
-    if !shown.is_empty() && !shown.starts_with("Read lines ") {
+    let is_partial = SHOWN_LINES.iter().any(|begin| shown.starts_with(begin));
+    if !shown.is_empty() && !is_partial {
         // `Read image file: ...` returns the file in another form, `Skipped binary file: ...` returns nothing.
         if shown.starts_with("Read ") {
             out.emit(event, pointer);
@@ -156,10 +156,10 @@ fn read_file(record: &CallRecord<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>
         return;
     };
     let output = without_hook(&output);
-    let has_context = DISCOVERED_CONTEXT.find(output.as_bytes()).is_some();
-    let lines = if !shown.is_empty() {
+    let output = split_context(output).map_or(output, |(output, _)| output);
+    let lines = if is_partial {
         partial(output)
-    } else if has_context || output.starts_with(MASKED_OUTPUT) {
+    } else if may_have_context(output) || output.starts_with(MASKED_OUTPUT) {
         None
     } else {
         whole_file(output, args)
@@ -167,7 +167,7 @@ fn read_file(record: &CallRecord<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>
     if let Some(lines) = lines {
         event.range = Some(lines.range);
         event.total_lines = lines.total;
-        if let Some(text) = lines.text.filter(|_| !has_context) {
+        if let Some(text) = lines.text.filter(|_| !may_have_context(output)) {
             (event.hash, event.anchor_hashes, event.text) = span_facts(text);
         }
     }

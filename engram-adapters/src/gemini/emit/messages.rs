@@ -13,7 +13,7 @@ use crate::gemini::notes::Note;
 use crate::gemini::readers::{
     FunctionResponse, Line, SavedTurn, Scratchpad, StreamLine, TypedPrompt,
 };
-use crate::gemini::schema::{Form, parts};
+use crate::gemini::schema::{CANCELLED, Form, parts};
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
 /// One message, as its handlers get it.
@@ -52,6 +52,9 @@ impl Events {
             }
         };
         self.end_response(out);
+        if let Some(id) = self.open_point.take() {
+            self.rewind_points.insert(id, out.last_seq());
+        }
         outcome
     }
 
@@ -61,7 +64,7 @@ impl Events {
         } else if let Some(to) = line.rewind_to() {
             self.plan.is_new();
             set_header(line.timestamp(), None, out);
-            let rewind = match self.rewind_points.get(&hash64(to.raw())).copied().flatten() {
+            let rewind = match self.point_of(Some(hash64(to.raw()))) {
                 Some(to) => Meta::Rewind { to, files: false },
                 None => Meta::System {
                     name: Text::Plain("rewind"),
@@ -75,6 +78,11 @@ impl Events {
         } else {
             self.header(line, out)
         }
+    }
+
+    /// The last event that holds if a person goes back to this message.
+    fn point_of(&self, message: Option<u64>) -> Option<Seq> {
+        self.rewind_points.get(&message?).copied().flatten()
     }
 
     /// A header: the first line, or a document without its messages.
@@ -200,6 +208,13 @@ impl Events {
             );
         }
         if let Some(messages) = set.messages().filter(|messages| !messages.is_empty_list()) {
+            if let Some(to) = self.point_of(self.plan.rewinds.get(&self.number).copied()) {
+                set_header(time, None, out);
+                out.emit(
+                    Meta::Rewind { to, files: false },
+                    Pointer::At("/$set/messages"),
+                );
+            }
             // Only what the log does not have yet is new; nothing is taken back.
             for (n, message) in messages.elements().enumerate() {
                 out.set_pointer_prefix(Pointer::Item("/$set/messages", n));
@@ -276,11 +291,14 @@ impl Events {
         if let Note::Message { id, .. } = note
             && let Some(point @ None) = self.rewind_points.get_mut(&id)
         {
+            let is_new = out.last_seq() != before;
             // What a history only repeats has no place of its own, but the response of a call stands behind the call.
-            *point = match decision.in_history && out.last_seq() == before {
+            *point = match decision.in_history && !is_new {
                 true => last_call_of(&line, out),
                 false => before,
             };
+            // The usage of the response before it may stand behind this record.
+            self.open_point = Some(id).filter(|_| !decision.in_history && !is_new);
         }
         (kind.name(), decision.in_history)
     }
@@ -294,7 +312,7 @@ impl Events {
         }
         let event = match kind {
             MessageKind::Error => Meta::Error { code: None, text },
-            _ if text.is_some_and(|text| text.eq_str("Request cancelled.")) => {
+            _ if text.is_some_and(|text| CANCELLED.iter().any(|notice| text.eq_str(notice))) => {
                 Meta::Interrupt { text }
             }
             _ => Meta::System {

@@ -14,8 +14,8 @@ use super::result_texts::ResultTexts;
 use super::state::{Events, attachment};
 use crate::gemini::readers::{FunctionResponse, TypedPrompt};
 use crate::gemini::schema::{
-    HOOK_BEGIN, LOADED_CONTEXT, SESSION_CONTEXT, STATE_SNAPSHOT, TypedTexts, UNTAGGED_CONTEXT,
-    count_responses, displayed_responses, hook_before, objective, parts,
+    HOOK_BEGIN, LOADED_CONTEXT, STATE_SNAPSHOT, TypedTexts, count_responses, displayed_responses,
+    hook_before, is_context, objective, parts,
 };
 use crate::gemini::wrappers::{
     REFERENCES, References, WRAPPERS, is_of_harness, mentions, without_mentions,
@@ -155,9 +155,7 @@ impl Events {
     ) {
         let (text, place) = (said.text, said.place);
         let is_instructions = self.is_subagent && text.starts_with(LOADED_CONTEXT);
-        let is_context = text.starts_with(SESSION_CONTEXT)
-            || text.starts_with(UNTAGGED_CONTEXT)
-            || is_instructions;
+        let is_context = is_context(text) || is_instructions;
         let is_summary = text.starts_with(STATE_SNAPSHOT);
         self.follows_context = is_context || is_summary;
         if text.is_empty() || !self.plan.is_new() {
@@ -382,7 +380,7 @@ pub(super) fn split_hook(
 }
 
 /// Emits a text that the harness gives the model beside the conversation.
-fn emit_context(name: &str, text: Text<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
+pub(super) fn emit_context(name: &str, text: Text<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
     let input = ImplicitInput {
         name: Text::Plain(name),
         file: None,

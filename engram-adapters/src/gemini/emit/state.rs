@@ -8,11 +8,13 @@ use engram_core::event::{self, Attachment, Seq};
 use engram_core::keys::{KeyMap, PlaceMap};
 use engram_core::steps::Emitter;
 
-use crate::gemini::notes::Note;
+use crate::gemini::format::MessageKind;
+use crate::gemini::notes::{Note, notice_key};
 use crate::gemini::plan::repeats::{Decision, repeats};
 use crate::gemini::plan::responses::{Piece, Usage, last_counts, pieces, usages};
+use crate::gemini::plan::rewinds::rewinds;
 use crate::gemini::readers::Blob;
-use crate::gemini::schema::Form;
+use crate::gemini::schema::{CANCELLED, Form};
 use crate::shared::media::base64_hash;
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, Value, text};
@@ -41,6 +43,8 @@ pub struct Events {
     pub(super) typed_sessions: BTreeSet<String>,
     /// The last event before each message that a person goes back to.
     pub(super) rewind_points: KeyMap<Option<Seq>>,
+    /// The message of the current record, if a person goes back to it and all of it was given before.
+    pub(super) open_point: Option<u64>,
     /// The token counts of turns that have not ended, by the number of their record.
     pub(super) open_usages: PlaceMap<usize, OpenUsage>,
     pub(super) answer: Answer,
@@ -53,6 +57,8 @@ pub struct Plan {
     pub(super) decisions: Vec<Decision>,
     pub(super) usages: Vec<Usage>,
     pub(super) pieces: std::vec::IntoIter<Piece>,
+    /// The histories that go back, see [`rewinds`].
+    pub(super) rewinds: PlaceMap<usize, u64>,
     /// The next note.
     pub(super) at: usize,
     /// The next usage.
@@ -158,6 +164,7 @@ impl Events {
             typed: KeyMap::default(),
             typed_sessions: BTreeSet::new(),
             rewind_points: KeyMap::default(),
+            open_point: None,
             open_usages: PlaceMap::default(),
             answer: Answer::default(),
         }
@@ -185,19 +192,22 @@ impl Events {
         } else {
             Vec::new()
         };
-        let rewinds = notes.iter().filter_map(|note| {
-            if let Note::Rewind { to } = note {
-                Some((*to, None))
-            } else {
-                None
-            }
+        let cancelled = CANCELLED.map(|text| notice_key(MessageKind::Info.name(), text));
+        let restored = rewinds(&notes, &decisions, &cancelled);
+        let stated = notes.iter().filter_map(|note| match note {
+            Note::Rewind { to } => Some(*to),
+            _ => None,
         });
-        self.rewind_points = rewinds.collect();
+        self.rewind_points = stated
+            .chain(restored.values().copied())
+            .map(|to| (to, None))
+            .collect();
         self.plan = Plan {
             notes,
             decisions,
             usages,
             pieces: pieces.into_iter(),
+            rewinds: restored,
             ..Plan::default()
         };
     }

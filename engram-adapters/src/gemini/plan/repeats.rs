@@ -4,9 +4,12 @@
 //! writes its whole history again at resume, compression, cancellation and failure, with new ids for some messages and without the details
 //! of calls. Texts have no ids there, so the n-th occurrence in a history is the n-th occurrence in the log.
 
+use std::collections::VecDeque;
+
 use engram_core::keys::{KeyMap, hash64};
 
-use crate::gemini::notes::{CallList, History, Note};
+use super::calls::{CallKey, Calls};
+use crate::gemini::notes::{CallList, History, Note, restated};
 use crate::gemini::schema::Form;
 
 /// What becomes of a fact.
@@ -28,6 +31,7 @@ pub struct Decision {
 pub fn repeats(form: Form, notes: &[Note]) -> Vec<Decision> {
     let mut seen = Seen {
         form,
+        restated: restated(notes).collect(),
         ..Seen::default()
     };
     let mut decisions = Vec::with_capacity(notes.len());
@@ -36,13 +40,6 @@ pub fn repeats(form: Form, notes: &[Note]) -> Vec<Decision> {
         decisions.push(decision);
     }
     decisions
-}
-
-/// A call: the key of its id, and which call of that id it is, from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct CallKey {
-    id: u64,
-    number: u32,
 }
 
 /// What the notes so far have said.
@@ -63,10 +60,16 @@ struct Seen {
     counts: KeyMap<u32>,
     /// How often each text occurred in the history that is being read.
     in_history: KeyMap<u32>,
+    /// The first messages of the histories in records that are still to come.
+    restated: VecDeque<u64>,
+    /// The message lines up to the next history in a record are that history.
+    is_relogged: bool,
     /// The time of the message lines that are a history.
     rewrite: Option<u64>,
     /// What a person wrote while tools ran. It comes before a result, and again in the message with the results.
     interjection: u64,
+    /// The first words of the last message that has what was typed as it was typed.
+    prompt: u64,
     calls: Calls,
 }
 
@@ -79,6 +82,8 @@ struct Message {
     turn: Decision,
     /// It has no counts, and other turns were written since it was written first: it collects the calls of several responses (0.61.0 over ACP).
     collects: bool,
+    /// Its first words in the user's place are known.
+    has_words: bool,
     /// Its last result was given before.
     result_is_repeated: bool,
     /// The calls of its list, by the place of their notes.
@@ -113,8 +118,16 @@ impl Seen {
             Note::Text { key } | Note::File { key } | Note::NamelessCall { key } => {
                 self.is_old_text(key)
             }
-            Note::UserText { key } => {
+            Note::UserText { key, is_context } => {
+                if !is_context && !std::mem::replace(&mut self.message.has_words, true) {
+                    self.prompt = key;
+                }
                 (!self.message.in_history && self.ends_interjection(key)) || self.is_old_text(key)
+            }
+            // The harness goes on with words of its own, and shows the last prompt with them.
+            Note::Typed { key } => {
+                self.message.has_words = true;
+                self.prompt == key || self.is_old_text(key)
             }
             Note::Call { id, args, list } => {
                 let (call, is_known) = self.next_call(id, args, list);
@@ -171,16 +184,26 @@ impl Seen {
         }
     }
 
-    /// Begins a message. True if it is part of a history that is written again: in one record, or as message lines of one time (0.61.0, when
-    /// the user cancels).
+    /// Begins a message. True if it is part of a history that is written again: in one record, or before that as message lines (0.61.0, when
+    /// the user cancels). Their times may differ. Where no such record follows, only those of one time are known.
     fn begin_message(&mut self, id: u64, time: u64, history: History) -> bool {
         let in_history = match history {
             History::First => {
                 self.in_history.clear();
-                self.rewrite = None;
+                self.restated.pop_front();
+                (self.rewrite, self.is_relogged) = (None, false);
                 true
             }
             History::Next => true,
+            _ if self.is_relogged => true,
+            // At its beginning a log may have the first message of that history itself.
+            History::MayBegin
+                if id != 0 && self.restated.front() == Some(&id) && !self.counts.is_empty() =>
+            {
+                self.in_history.clear();
+                self.is_relogged = true;
+                true
+            }
             History::GoesOn | History::MayBegin => {
                 let goes_on = self.rewrite == Some(time);
                 let begins = !goes_on && time != 0 && history == History::MayBegin;
@@ -194,7 +217,7 @@ impl Seen {
         let message = &mut self.message;
         (message.id, message.time, message.in_history, message.turn) =
             (id, time, in_history, Decision::default());
-        message.collects = false;
+        (message.collects, message.has_words) = (false, false);
         message.calls.clear();
         message.counts.clear();
         message.numbers.clear();
@@ -315,7 +338,15 @@ impl Seen {
             (true, None, _) => {
                 let (number, is_new) = self.count_in_history(count_key);
                 self.message.numbers.insert(place, number);
+                if is_new {
+                    self.calls.restated.insert(id, number);
+                }
                 (number, !is_new)
+            }
+            (false, _, None) if self.calls.restated.contains_key(&id) => {
+                let number = self.calls.restated.remove(&id).unwrap_or_default();
+                self.calls.numbers.insert(place, number);
+                (number, true)
             }
             (false, _, None) => {
                 let number = self.counts.entry(count_key).or_default();
@@ -345,46 +376,6 @@ impl Seen {
             .copied()
             .filter(|call| call.id != 0);
         call.is_some_and(|call| self.may_be_again() && self.calls.returns(call))
-    }
-}
-
-/// The calls of the log. Several may have one id.
-#[derive(Default)]
-struct Calls {
-    /// The number of a call, by its id, its message, and how many calls before it in the message have its id.
-    numbers: KeyMap<u32>,
-    /// The arguments of a call, by its id, its message, its number there, and the list.
-    args: KeyMap<u64>,
-    /// The calls of the last message with an id: the first and the last of them.
-    latest: KeyMap<(u32, u32)>,
-    /// The calls with a result.
-    returned: KeyMap<()>,
-    /// The responses that the model got, from the calls' own results.
-    responses: KeyMap<()>,
-}
-
-/// The most calls of a message and an id among which the call of a response is searched.
-const MAX_OPEN: usize = 64;
-
-impl Calls {
-    /// Notes the result of a call. True if the log said it before.
-    fn returns(&mut self, call: CallKey) -> bool {
-        self.returned.insert(hash64(call), ()).is_some()
-    }
-
-    /// The call that a response belongs to. Its id can be used by several messages: the last such message counts, and in it the last call
-    /// without a result.
-    fn of_response(&self, id: u64) -> CallKey {
-        let (first, last) = self.latest.get(&id).copied().unwrap_or((1, 1));
-        let keys = || {
-            (first..=last)
-                .rev()
-                .map(|number| CallKey { id, number })
-                .take(MAX_OPEN)
-        };
-        keys()
-            .find(|call| !self.returned.contains_key(&hash64(call)))
-            .unwrap_or(CallKey { id, number: last })
     }
 }
 
@@ -515,6 +506,23 @@ mod tests {
             repeated(&notes.concat()),
             [false, false, false, true, false, false, false, false]
         );
+    }
+
+    #[test]
+    fn message_lines_before_their_history_in_a_record_are_that_history() {
+        let said =
+            |id, time, history, key| [Note::Message { id, time, history }, Note::Text { key }];
+        let notes = [
+            said(1, 1, History::GoesOn, 5),
+            said(2, 1, History::GoesOn, 6),
+            said(3, 2, History::MayBegin, 5),
+            said(4, 3, History::GoesOn, 6),
+            said(3, 2, History::First, 5),
+            said(5, 4, History::GoesOn, 6),
+        ];
+        let repeated = repeated(&notes.concat());
+        let of_texts: Vec<bool> = repeated.into_iter().skip(1).step_by(2).collect();
+        assert_eq!(of_texts, [false, false, true, true, true, false]);
     }
 
     #[test]

@@ -40,6 +40,13 @@ pub fn usages(notes: &[Note], decisions: &mut [Decision]) -> Vec<Usage> {
             After::GoesOn => open,
             After::Turn => open.filter(|open| turn.is_none() || again == Some(*open)),
         };
+        if after == After::Ends {
+            for id in restated_calls(at, notes, decisions) {
+                if let Some(place) = of_id.get(&id) {
+                    usages[*place].0.after = number;
+                }
+            }
+        }
         if let Some(turn) = turn.filter(|turn| turn.has_new_tokens) {
             let usage = Usage {
                 of: number,
@@ -83,6 +90,25 @@ pub fn last_counts(notes: &[Note], decisions: &mut [Decision]) {
         }
         last.insert(turn.id, turn);
     }
+}
+
+/// The messages in the history of the record at `at` whose calls the log did not have before.
+fn restated_calls<'n>(
+    at: usize,
+    notes: &'n [Note],
+    decisions: &'n [Decision],
+) -> impl Iterator<Item = u64> + 'n {
+    let of_record = notes.iter().zip(decisions).skip(at + 1);
+    let mut message = 0;
+    of_record
+        .take_while(|(note, _)| !matches!(note, Note::Record { .. }))
+        .filter_map(move |(note, decision)| {
+            if let Note::Message { id, .. } = note {
+                message = *id;
+            }
+            let is_new = matches!(note, Note::Call { .. }) && !decision.is_repeated;
+            (is_new && decision.in_history).then_some(message)
+        })
 }
 
 /// True if the record at `at` has a part of a response that was not given before.

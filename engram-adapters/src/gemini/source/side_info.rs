@@ -10,7 +10,7 @@ use engram_core::head::Head;
 
 use super::detect::form;
 use super::repeated_logs::{CHATS, RepeatedLogs};
-use crate::gemini::readers::{Call, Line};
+use crate::gemini::readers::{AgentActivity, Call, Line};
 use crate::gemini::schema::Form;
 use crate::shared::neighbours::Neighbours;
 use crate::shared::remembered::LineFacts;
@@ -72,7 +72,7 @@ pub fn side_info(path: &Path, head: &Head<'_>, identity: &Identity) -> SideInfo 
 
 /// The calls of a log that started a sub-agent, and the agent's name, by the agent's id.
 static STARTING_CALLS: LineFacts<(String, Option<String>)> =
-    LineFacts::new(&["agentId"], add_starting_calls);
+    LineFacts::new(&["agentId", "isSubagentProgress"], add_starting_calls);
 
 /// The call in the parent's log that started the sub-agent, and the agent's name.
 fn starting_call(
@@ -124,6 +124,7 @@ fn add_calls(message: Value<'_>, add: &mut dyn FnMut(String, (String, Option<Str
         let owned =
             |value: Option<Value<'_>>| text(value).map(|text| text.decode_lossy().into_owned());
         let (agent, call) = (owned(call.member("agentId")), Call::lenient(call));
+        let agent = agent.or_else(|| agent_of_activities(&call));
         if let (Some(agent), Some(id)) = (agent, owned(call.id())) {
             add(
                 agent,
@@ -134,6 +135,16 @@ fn add_calls(message: Value<'_>, add: &mut dyn FnMut(String, (String, Option<Str
             );
         }
     }
+}
+
+/// The sub-agent whose calls the terminal shows: a call that was cancelled does not name it (0.61.0). None before its first call.
+fn agent_of_activities(call: &Call<'_>) -> Option<String> {
+    let mut activities = call.progress().activities()?.elements();
+    activities.find_map(|activity| {
+        let id = text(AgentActivity::lenient(activity).id())?;
+        let id = id.decode_lossy();
+        id.split_once('#').map(|(agent, _)| agent.to_owned())
+    })
 }
 
 /// The output files of a project's sessions.
@@ -153,5 +164,36 @@ impl SideFiles for Outputs {
 
     fn directories(&self) -> Vec<String> {
         vec![self.0.name_from_artifact(Path::new(OUTPUTS))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Shortened from recordings with 0.61.0.
+    #[test]
+    fn a_call_names_its_sub_agent_or_shows_its_calls() {
+        let found = |member: &str| {
+            let line = format!(
+                r#"{{"toolCalls":[{{"id":"c","args":{{"agent_name":"mender"}},{member}}}]}}"#
+            );
+            let mut found = Vec::new();
+            add_starting_calls(&line, &mut |agent, call| found.push((agent, call)));
+            found
+        };
+        let call = ("c".to_owned(), Some("mender".to_owned()));
+        let shown = |ids: &str| {
+            found(&format!(
+                r#""resultDisplay":{{"isSubagentProgress":true,"recentActivity":[{ids}]}}"#
+            ))
+        };
+        assert_eq!(found(r#""agentId":"a""#), [("a".to_owned(), call.clone())]);
+        // A thought has an id of its own.
+        assert_eq!(
+            shown(r#"{"id":"t"},{"id":"a#0-0"}"#),
+            [("a".to_owned(), call)]
+        );
+        assert!(shown("").is_empty());
     }
 }
