@@ -54,6 +54,16 @@ pub fn unread_programs(home: &Path) -> Vec<(&'static str, PathBuf)> {
     there.filter(|(_, path)| path.is_dir()).collect()
 }
 
+/// The program that is not read and that has this file among its sessions.
+pub fn unread_program_of(path: &Path) -> Option<&'static str> {
+    let path = path.to_string_lossy().replace('\\', "/");
+    let is_below = |below: &str| path.contains(&format!("/{below}/"));
+    UNREAD
+        .iter()
+        .find(|(_, below)| is_below(below))
+        .map(|(name, _)| *name)
+}
+
 #[cfg(all(
     test,
     feature = "claude-code",
@@ -66,6 +76,20 @@ mod tests {
     use std::ffi::OsString;
 
     use super::*;
+
+    #[test]
+    fn a_file_of_a_program_that_is_not_read_names_the_program() {
+        let of = |path: &str| unread_program_of(Path::new(path));
+        assert_eq!(
+            of("/home/dev/.qwen/projects/p/chats/a.jsonl"),
+            Some("Qwen Code")
+        );
+        assert_eq!(
+            of("C:\\Users\\dev\\.pi\\agent\\sessions\\a.jsonl"),
+            Some("Pi")
+        );
+        assert_eq!(of("/home/dev/.gemini/tmp/p/chats/a.jsonl"), None);
+    }
 
     fn found(system: System, variables: &[(&str, &str)]) -> Vec<String> {
         let variable = |name: &str| {

@@ -200,6 +200,14 @@ pub struct Ingest {
     /// Write this in place of tapes, as `engram export` does
     #[arg(long, value_name = "FORM", value_enum, requires = "out", conflicts_with_all = ["watch", "again", "zstd"])]
     pub to: Option<crate::export::To>,
+    /// With `--to parquet`: divide the files of each table, so that a reader opens those that it needs
+    #[cfg(feature = "parquet")]
+    #[arg(long, value_name = "BY", value_enum, requires = "to")]
+    pub partition: Option<crate::export::Partition>,
+    /// With `--to parquet`: prices for costs that no log states
+    #[cfg(feature = "parquet")]
+    #[command(flatten)]
+    pub prices: PriceTable,
     /// Convert again whenever a log changes, until interrupted
     #[arg(long)]
     pub watch: bool,
@@ -349,7 +357,7 @@ pub struct Drift {
     #[command(flatten)]
     pub filter: Filter,
     /// Skip detection and use this adapter (see `engram adapters`)
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = crate::complete::adapters())]
     pub adapter: Option<String>,
 }
 
@@ -396,7 +404,7 @@ pub struct Check {
 #[derive(Debug, Args)]
 pub struct Conform {
     /// Check only this adapter (see `engram adapters`) [default: those that `ACK_ADAPTERS` names, separated by commas, or all]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = crate::complete::adapters())]
     pub adapter: Option<String>,
     /// Directory of recordings: `<harness>/<version>/<scenario>/` with `session/` and `truth.json`; may be given several times
     #[arg(long, value_name = "DIR", default_value = "fixtures")]

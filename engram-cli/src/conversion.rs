@@ -15,7 +15,7 @@ pub struct Conversion {
     #[arg(long, default_value_t = Policy::Permissive, value_name = "strict|permissive")]
     pub policy: Policy,
     /// Skip detection and use this adapter (see `engram adapters`)
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = crate::complete::adapters())]
     pub adapter: Option<String>,
     /// Largest record that is read: bytes, or a size such as `10MB` or `1GiB`
     #[arg(long, default_value_t = Limits::default().record_bytes, value_name = "SIZE", value_parser = size::bytes)]

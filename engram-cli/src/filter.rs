@@ -10,6 +10,8 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::complete;
+
 /// Filters of `ingest`, `list`, `stats` and `drift`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Filter {
@@ -23,7 +25,7 @@ pub struct Filter {
     #[arg(long, value_name = "DIRECTORY")]
     pub project: Option<String>,
     /// Only sessions of this harness; may be given several times
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::harnesses())]
     pub harness: Vec<String>,
 }
 

@@ -15,9 +15,8 @@
 use std::io::{self, Write, stdout};
 use std::process::ExitCode;
 
+use clap::FromArgMatches;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches};
-use clap_complete::Shell;
 use engram_adapters::Registry;
 use engram_core::error::AdapterError;
 use engram_core::json_schema::json_schema;
@@ -29,6 +28,7 @@ mod args;
 mod audit;
 mod check;
 mod commits;
+mod complete;
 mod conform;
 mod conversion;
 mod detect;
@@ -93,6 +93,7 @@ use report::{ErrorFormat, Reporter};
 ///
 /// It takes over the process: it hears interrupts, and writes to standard output and standard error.
 pub fn run(registry: Registry) -> ExitCode {
+    complete::answer(&registry, help::command);
     let line = help::command()
         .try_get_matches()
         .and_then(|matches| CommandLine::from_arg_matches(&matches));
@@ -144,7 +145,7 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         Command::Episode(args) => episode::run(args, &report),
         #[cfg(all(unix, feature = "record"))]
         Command::Profile(args) => profile::run(args, &report),
-        Command::Completions(args) => print(&completions(args.shell)),
+        Command::Completions(args) => complete::script(args.shell).and_then(|it| print(&it)),
         Command::Man(args) => man::run(args, &report),
     };
     done.unwrap_or_else(|error| output_failed(error, &report))
@@ -155,13 +156,6 @@ fn print(text: &str) -> io::Result<Exit> {
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(Exit::Success)
-}
-
-/// What `engram completions` prints.
-fn completions(shell: Shell) -> String {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut CommandLine::command(), "engram", &mut script);
-    String::from_utf8_lossy(&script).into_owned()
 }
 
 /// It is not a failure if the reader closes the pipe.

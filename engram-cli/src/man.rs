@@ -35,16 +35,16 @@ pub fn run(args: &Man, report: &Reporter) -> io::Result<Exit> {
     }
 }
 
-/// Writes the page of the command and one for each of its commands.
+/// Writes the page of the command and those of its commands, and of theirs.
 fn write_pages(command: &Command, directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)?;
-    for command in command.get_subcommands().chain([command]) {
-        let name = command
-            .get_display_name()
-            .unwrap_or_else(|| command.get_name());
-        fs::write(directory.join(format!("{name}.1")), page(command)?)?;
-    }
-    Ok(())
+    let name = command
+        .get_display_name()
+        .unwrap_or_else(|| command.get_name());
+    fs::write(directory.join(format!("{name}.1")), page(command)?)?;
+    command
+        .get_subcommands()
+        .try_for_each(|command| write_pages(command, directory))
 }
 
 /// The page of one command.

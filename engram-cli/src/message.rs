@@ -1,7 +1,9 @@
 //! Errors as sentences for people: where, what is wrong, and what to do next.
 
 use std::io::{self, ErrorKind};
+use std::path::Path;
 
+use engram_adapters::homes::unread_program_of;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::policy::Policy;
 
@@ -65,6 +67,12 @@ fn unknown_harness(error: &AdapterError, found: &str) -> String {
     if found.starts_with(TAPE_EXCERPT) {
         return "this is a tape already, not a log; `engram check` and `engram stats` read tapes"
             .to_owned();
+    }
+    let path = error.path.as_deref().map(Path::new);
+    if let Some(program) = path.and_then(unread_program_of) {
+        return format!(
+            "{program} keeps its sessions in such files, and no adapter reads them; `engram adapters` lists the supported harnesses"
+        );
     }
     if let Some(harness) = error.harness {
         return format!(

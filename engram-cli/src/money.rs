@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engram_core::error::{AdapterError, ErrorCode};
+#[cfg(feature = "parquet")]
+use engram_core::hash::Hash;
 use engram_core::prices::{BadPrices, Prices};
 use engram_core::stats::{Basis, Cost};
 use serde_json::{Map, Value, json};
@@ -23,6 +25,21 @@ pub struct PriceTable {
 }
 
 impl PriceTable {
+    /// A hash of the table, by which one is known again.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    #[cfg(feature = "parquet")]
+    pub fn hash(&self) -> Result<String, AdapterError> {
+        let own = match &self.file {
+            Some(file) => std::fs::read(file)
+                .map_err(|error| AdapterError::from(error).path(file.to_string_lossy()))?,
+            None => Vec::new(),
+        };
+        let text = [&own[..], Prices::BUILTIN.as_bytes()].concat();
+        Ok(Hash::of_bytes(&text).to_string())
+    }
+
     /// The prices.
     ///
     /// # Errors

@@ -17,25 +17,33 @@ fn reference() -> String {
     let mut out = "\nOptions of every command:\n\n".to_owned();
     arguments(command.get_arguments(), &mut out);
     for command in command.get_subcommands() {
-        let text = command
-            .get_long_about()
-            .or(command.get_about())
-            .map(StyledStr::to_string)
-            .unwrap_or_default();
-        writeln!(
-            out,
-            "\n### engram {}\n\n{}",
-            command.get_name(),
-            text.replace("\n\n", ". ").trim()
-        )
-        .unwrap();
-        if own(command).next().is_some() {
-            out.push('\n');
-            arguments(own(command), &mut out);
-        }
+        section(command, "###", &mut out);
     }
     out.push('\n');
     out
+}
+
+/// What a command does and takes, then the same of its commands.
+fn section(command: &Command, heading: &str, out: &mut String) {
+    let text = command
+        .get_long_about()
+        .or(command.get_about())
+        .map(StyledStr::to_string)
+        .unwrap_or_default();
+    writeln!(
+        out,
+        "\n{heading} {}\n\n{}",
+        command.get_bin_name().unwrap_or(command.get_name()),
+        text.replace("\n\n", ". ").trim()
+    )
+    .unwrap();
+    if own(command).next().is_some() {
+        out.push('\n');
+        arguments(own(command), out);
+    }
+    for command in command.get_subcommands() {
+        section(command, "####", out);
+    }
 }
 
 /// The arguments that only this command has.
@@ -126,6 +134,8 @@ fn every_command_and_argument_is_in_the_reference() {
     let reference = reference();
     for part in [
         "### engram files",
+        "#### engram export parquet",
+        "| `--rows-per-file N` |",
         "| `-o, --out DIR` |",
         "| `--by WHAT` |",
         "`project` (the directory that a session began in; worktrees of one repository are one project)",

@@ -62,11 +62,14 @@ impl std::error::Error for BadPrices {}
 const NEEDED: [&str; 3] = ["model", "input", "output"];
 
 impl Prices {
+    /// The text of the table of this program.
+    pub const BUILTIN: &str = include_str!("prices.tsv");
+
     /// The table of this program.
     pub fn builtin() -> &'static Prices {
         static TABLE: OnceLock<Prices> = OnceLock::new();
         // A test reads it.
-        TABLE.get_or_init(|| Prices::parse(include_str!("prices.tsv")).unwrap_or_default())
+        TABLE.get_or_init(|| Prices::parse(Self::BUILTIN).unwrap_or_default())
     }
 
     /// Reads a table: columns separated by tabs, with the names of `prices.tsv` in the first line. `model`, `input` and `output` must be there,

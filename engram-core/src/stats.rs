@@ -17,6 +17,7 @@ use self::tokens::{MAX_COST, amount};
 use crate::event::*;
 use crate::file_path::comparable;
 use crate::keys::{PlaceMap, hash64};
+use crate::prices::{Prices, tier_of};
 use crate::sink::EventSink;
 use crate::text::Text;
 use crate::tool_kind::ToolKind;
@@ -102,6 +103,34 @@ impl TapeOf {
             id,
             session: session.map(|session| session_key(source.harness, &session)),
         }
+    }
+}
+
+/// What a response costs by its tokens and these prices, in US dollars. `None` where its log states a cost, or there is no price. A response that
+/// names no model has that of its session.
+pub fn computed_cost(
+    usage: &Usage<'_>,
+    model_of_session: Option<&str>,
+    prices: &Prices,
+) -> Option<f64> {
+    let response = Response::of(usage);
+    let tokens = response.tokens;
+    if tokens.cost_usd.is_some() || tokens.all().is_none() {
+        return None;
+    }
+    let model = response.model.as_deref().or(model_of_session)?;
+    prices.cost(
+        &priced_as(model, response.tier.as_deref()),
+        tier_of(&tokens),
+        &tokens,
+    )
+}
+
+/// The name under which a response has its price. The prices of other service tiers are not known.
+fn priced_as(model: &str, tier: Option<&str>) -> String {
+    match tier {
+        Some(tier) => format!("{model} ({tier})"),
+        None => model.to_owned(),
     }
 }
 
@@ -291,10 +320,9 @@ impl Stats {
         let model = model
             .or_else(|| self.tape.model.clone())
             .unwrap_or_else(|| NO_MODEL.to_owned());
-        let priced_as = tier.map(|tier| format!("{model} ({tier})"));
         self.costs
             .last(self.tape.session)
-            .response(priced_as.as_deref().unwrap_or(&model), tokens);
+            .response(&priced_as(&model, tier.as_deref()), tokens);
         self.counts.tokens.entry(model).or_default().add(tokens);
     }
 

@@ -1,4 +1,4 @@
-//! Parquet files of the tables: `<directory>/<table>/part-<chunk>-<number>.parquet`.
+//! Parquet files of the tables: `<directory>/<table>/<partition>/part-<name>-<number>.parquet`.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -51,13 +51,16 @@ const UNIQUE: [&str; 7] = [
     "after_anchors.list.item",
 ];
 /// The version of the tables, in each file.
-const VERSION: (&str, &str) = ("engram.tables", "1");
+pub const VERSION: (&str, &str) = ("engram.tables", "1");
+/// The name of the part without rows, which gives a table its columns.
+pub const EMPTY: &str = "00000";
 
 /// Writes batches to files, one directory for each table. Files are complete when [`finish`](ParquetFiles::finish) has returned.
 #[derive(Debug)]
 pub struct ParquetFiles {
     directory: PathBuf,
-    chunk: usize,
+    partition: PathBuf,
+    name: String,
     rows_per_file: u64,
     open: [Option<OpenFile>; Table::ALL.len()],
     files: [u64; Table::ALL.len()],
@@ -98,10 +101,22 @@ impl std::fmt::Debug for OpenFile {
 impl ParquetFiles {
     /// Files below `directory`. Several may write there at once, each with a number of its own.
     pub fn new(directory: &Path, chunk: usize, rows_per_file: u64) -> ParquetFiles {
+        let name = format!("{chunk:05}");
+        ParquetFiles::of_part(directory, Path::new(""), &name, rows_per_file)
+    }
+
+    /// Files below `directory` with the name of a part, in a partition such as `day=2026-11-21`; an empty path is none.
+    pub fn of_part(
+        directory: &Path,
+        partition: &Path,
+        name: &str,
+        rows_per_file: u64,
+    ) -> ParquetFiles {
         let none = [const { None }; Table::ALL.len()];
         ParquetFiles {
             directory: directory.to_owned(),
-            chunk,
+            partition: partition.to_owned(),
+            name: name.to_owned(),
             rows_per_file,
             open: none,
             files: [0; Table::ALL.len()],
@@ -127,7 +142,7 @@ impl ParquetFiles {
     pub fn add_empty(directory: &Path, tables: &[Table]) -> io::Result<()> {
         for table in tables {
             if !directory.join(table.as_str()).is_dir() {
-                let mut files = ParquetFiles::new(directory, 0, FILE_ROWS);
+                let mut files = ParquetFiles::of_part(directory, Path::new(""), EMPTY, FILE_ROWS);
                 files.open(*table)?;
                 files.finish()?;
             }
@@ -145,11 +160,11 @@ impl ParquetFiles {
         }
         let slot = &mut self.open[index];
         if slot.is_none() {
-            let directory = self.directory.join(table.as_str());
+            let directory = self.directory.join(table.as_str()).join(&self.partition);
             make_directory(&directory)?;
             let path = directory.join(format!(
-                "part-{:05}-{:03}.parquet",
-                self.chunk, self.files[index]
+                "part-{}-{:03}.parquet",
+                self.name, self.files[index]
             ));
             let file = BufWriter::new(create(&path)?);
             let writer = ArrowWriter::try_new(file, schema::of(table), Some(properties(table)?))

@@ -1,12 +1,12 @@
 -- Views of the tables that `engram export parquet` writes, for DuckDB: cd into their directory, then `duckdb -init schema.sql`.
 
-create or replace view events as from 'events/*.parquet';
-create or replace view tapes as from 'tapes/*.parquet';
-create or replace view sessions as from 'sessions/*.parquet';
-create or replace view prompts as from 'prompts/*.parquet';
-create or replace view calls as from 'calls/*.parquet';
-create or replace view edits as from 'edits/*.parquet';
-create or replace view usage as from 'usage/*.parquet';
+create or replace view events as from 'events/**/*.parquet';
+create or replace view tapes as from 'tapes/**/*.parquet';
+create or replace view sessions as from 'sessions/**/*.parquet';
+create or replace view prompts as from 'prompts/**/*.parquet';
+create or replace view calls as from 'calls/**/*.parquet';
+create or replace view edits as from 'edits/**/*.parquet';
+create or replace view usage as from 'usage/**/*.parquet';
 
 -- Events that still hold: no history of another session, and nothing that a rewind took back.
 create or replace view live_events as
@@ -31,3 +31,24 @@ left join (select tape, turn, sum(input) as input, sum(cache_read) as cache_read
     sum(output) as output, sum(cost_usd) as cost_usd from usage where not replay group by all) u
     using (tape, turn)
 where not p.replay or coalesce(c.calls, e.edits, u.input, u.output) is not null;
+
+-- A row for each session: what it cost, with its sub-agents, by the rule of docs/cli.md#money. `basis` is `stated`, `computed` or `mixed`.
+create or replace view session_costs as
+with totals as (
+    select *, coalesce(session_id, tape) as session,
+        max(case when fork_of is null then cost_total_usd end) over (partition by harness, coalesce(session_id, tape)) as total,
+        max(case when fork_of is null then cost_total_usd end) over (partition by tape) as total_of_tape
+    from sessions
+), sums as (
+    select harness, session, any_value(project) filter (agent_id is null) as project,
+        sum(responses_without_cost) as without, sum(cost_usd) as stated, sum(cost_computed_usd) as computed, max(total) as total,
+        sum(cost_after_total_usd) filter (total_of_tape is null or total_of_tape = total) as after_total
+    from totals group by all
+)
+select harness, session, project,
+    case when total is null or (without = 0 and stated is not null) then coalesce(stated + computed, stated, computed)
+        else total + coalesce(after_total, 0) end as usd,
+    case when total is null or (without = 0 and stated is not null)
+        then case when stated is null then 'computed' when computed is null then 'stated' else 'mixed' end
+        when after_total is null then 'stated' else 'mixed' end as basis
+from sums where coalesce(stated, computed, total) is not null;

@@ -465,7 +465,11 @@ impl<'t> Text<'t> {
         if places.len() < 2 || sum < LOOSE.letters || in_order.windows(2).any(overlap) {
             return;
         }
-        let tier = if in_order == places { tier } else { Tier::Moved };
+        let tier = if in_order == places {
+            tier
+        } else {
+            Tier::Moved
+        };
         let pieces = pieces.iter().filter(|piece| !piece.lines.is_empty());
         for (piece, (first, _)) in pieces.zip(places) {
             for (at, origin) in piece.origins.iter().enumerate() {

@@ -8,6 +8,8 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::index::args::Source;
 use crate::keys::Keys;
+#[cfg(feature = "parquet")]
+use crate::money::PriceTable;
 use crate::places;
 
 const EXAMPLES: &str = "\
@@ -120,6 +122,8 @@ pub struct Parquet {
     /// A new file begins after so many rows
     #[arg(long, value_name = "N", default_value_t = engram_export::parquet::FILE_ROWS, value_parser = clap::value_parser!(u64).range(1..))]
     pub rows_per_file: u64,
+    #[command(flatten)]
+    pub prices: PriceTable,
     /// Parallel jobs [default: number of CPUs]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,

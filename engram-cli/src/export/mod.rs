@@ -2,6 +2,8 @@
 
 mod args;
 mod atif;
+#[cfg(feature = "parquet")]
+mod dataset;
 mod documents;
 mod hf;
 mod inputs;
@@ -15,6 +17,8 @@ use std::path::Path;
 
 use self::args::Target;
 pub use self::args::{AgentTrace, Export, GitNotes, To};
+#[cfg(feature = "parquet")]
+pub use self::dataset::Partition;
 use crate::args::Ingest;
 use crate::exit::{Exit, Output};
 use crate::report::Reporter;
@@ -47,7 +51,7 @@ pub fn run(
     }
 }
 
-/// `engram ingest --to`: writes tapes with `ingest` to a directory that nobody sees, and exports them.
+/// `engram ingest --to`: writes tapes with `ingest` beside what is made of them, and exports those that are new.
 ///
 /// # Errors
 /// When standard output cannot be written to.
@@ -64,6 +68,6 @@ pub fn ingest(
 ) -> io::Result<Exit> {
     match to {
         #[cfg(feature = "parquet")]
-        To::Parquet => parquet::ingest(args, out, report, ingest),
+        To::Parquet => dataset::ingest(args, out, report, ingest),
     }
 }

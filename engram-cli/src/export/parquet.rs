@@ -4,20 +4,21 @@ use std::io;
 use std::path::Path;
 
 use engram_core::error::AdapterError;
+use engram_core::prices::Prices;
 use engram_core::tape::replay;
 use engram_export::arrow::{RULES, Table, Tables};
 use engram_export::losses::Losses;
-use engram_export::parquet::{FILE_ROWS, ParquetFiles};
+use engram_export::parquet::ParquetFiles;
 
-use super::args::{Common, Parquet};
+use super::args::Parquet;
 use super::inputs::{TapeFile, check, tapes};
-use super::place::{NewDirectory, temporary_beside, write_losses};
-use crate::args::Ingest;
-use crate::exit::{Exit, Output, Tally};
+use super::place::{NewDirectory, write_losses};
+use crate::exit::{Exit, Tally};
 use crate::output::create_with;
 use crate::pool::in_order;
+use crate::project::project_of;
 use crate::report::{Reporter, shown};
-use crate::tapes::{open_tape, tape_error, tapes_in};
+use crate::tapes::{open_tape, tape_error};
 
 /// Tapes of so many bytes are one job, whose rows are in files of its own. So the files do not depend on the number of jobs.
 const CHUNK_BYTES: u64 = 64 << 20;
@@ -25,11 +26,20 @@ const CHUNK_BYTES: u64 = 64 << 20;
 pub const SCHEMA_SQL: &str = engram_export::SCHEMA_SQL;
 
 /// What one job has done.
-struct Done {
-    rows: [u64; Table::ALL.len()],
-    losses: Losses,
-    refused: Vec<AdapterError>,
-    written: usize,
+pub struct Done {
+    pub rows: [u64; Table::ALL.len()],
+    pub losses: Losses,
+    pub refused: Vec<AdapterError>,
+    pub written: usize,
+}
+
+/// How tapes become rows.
+#[derive(Clone, Copy)]
+pub struct Work<'p> {
+    /// For costs that no log states.
+    pub prices: &'p Prices,
+    /// This command has written the tapes. Others are checked first.
+    pub is_checked: bool,
 }
 
 /// Runs the command.
@@ -41,68 +51,24 @@ pub fn run(args: &Parquet, report: &Reporter) -> io::Result<Exit> {
         Ok(directory) => directory,
         Err(error) => return Ok(report.failure(&error)),
     };
-    let mut tally = Tally::default();
-    let tapes = tapes(&args.common.tapes(), report, &mut tally);
-    Ok(write(tapes, directory, args, Trust::None, tally, report))
-}
-
-/// `engram ingest --to parquet`.
-///
-/// # Errors
-/// Never; as the other commands.
-pub fn ingest(
-    args: &Ingest,
-    out: &Path,
-    report: &Reporter,
-    ingest: impl FnOnce(&Path, &Reporter) -> (Exit, Output),
-) -> io::Result<Exit> {
-    let at = |error: io::Error| AdapterError::from(error).path(out.to_string_lossy());
-    let made = NewDirectory::beside(out)
-        .and_then(|directory| Ok((directory, temporary_beside(out).map_err(at)?)));
-    let (directory, (temporary, _claim)) = match made {
-        Ok(made) => made,
+    let prices = match args.prices.load() {
+        Ok(prices) => prices,
         Err(error) => return Ok(report.failure(&error)),
     };
-    let (exit, output) = ingest(temporary.path(), &report.silenced());
-    // What could not be written is not the fault of a log: a dataset without it would look whole.
-    if output == Output::Short || tapes_in(temporary.path()).is_empty() {
-        return Ok(exit);
-    }
+    let work = Work {
+        prices: &prices,
+        is_checked: false,
+    };
     let mut tally = Tally::default();
-    let paths = vec![temporary.path().to_owned()];
-    let tapes = tapes(&paths, report, &mut tally);
-    let common = Common {
-        tapes: paths,
-        out: out.to_owned(),
-        losses: None,
-    };
-    let args = Parquet {
-        common,
-        rows_per_file: FILE_ROWS,
-        jobs: args.conversion.jobs,
-    };
-    let written = write(tapes, directory, &args, Trust::Own, tally, report);
-    Ok(if written == Exit::Success {
-        exit
-    } else {
-        written
-    })
-}
-
-/// Whether tapes are checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
-    /// Anybody may have written them.
-    None,
-    /// This command has written them just now.
-    Own,
+    let tapes = tapes(&args.common.tapes(), report, &mut tally);
+    Ok(write(tapes, directory, args, work, tally, report))
 }
 
 fn write(
     tapes: Vec<TapeFile>,
     directory: NewDirectory,
     args: &Parquet,
-    trust: Trust,
+    how: Work<'_>,
     mut tally: Tally,
     report: &Reporter,
 ) -> Exit {
@@ -110,9 +76,12 @@ fn write(
     let mut losses = Losses::new("parquet", &[RULES]);
     let (mut rows, mut written, mut failed) = ([0; Table::ALL.len()], 0, None);
     let work = |(number, chunk): &(usize, Vec<TapeFile>)| {
-        export(chunk, directory.path(), *number, args.rows_per_file, trust)
+        let files = ParquetFiles::new(directory.path(), *number, args.rows_per_file);
+        export(chunk.iter(), files, directory.path(), how)
     };
-    let done = in_order(args.jobs, &chunks(tapes), work, |_, done| match done {
+    let chunks = chunks(tapes, |tape| tape.path.as_path());
+    let numbered: Vec<_> = chunks.into_iter().enumerate().collect();
+    let done = in_order(args.jobs, &numbered, work, |_, done| match done {
         Ok(done) => {
             losses.merge(&done.losses);
             rows.iter_mut()
@@ -153,36 +122,38 @@ fn write(
     tally.exit()
 }
 
-/// The tapes in parts of about equal size, with numbers.
-fn chunks(tapes: Vec<TapeFile>) -> Vec<(usize, Vec<TapeFile>)> {
-    let (mut chunks, mut bytes): (Vec<(usize, Vec<TapeFile>)>, u64) = (Vec::new(), CHUNK_BYTES);
+/// The tapes in parts of about equal size.
+pub fn chunks<T>(tapes: Vec<T>, path: impl Fn(&T) -> &Path) -> Vec<Vec<T>> {
+    let (mut chunks, mut bytes): (Vec<Vec<T>>, u64) = (Vec::new(), CHUNK_BYTES);
     for tape in tapes {
         if bytes >= CHUNK_BYTES {
-            chunks.push((chunks.len(), Vec::new()));
+            chunks.push(Vec::new());
             bytes = 0;
         }
-        bytes += tape.path.metadata().map_or(0, |metadata| metadata.len());
-        if let Some((_, chunk)) = chunks.last_mut() {
+        bytes += path(&tape).metadata().map_or(0, |metadata| metadata.len());
+        if let Some(chunk) = chunks.last_mut() {
             chunk.push(tape);
         }
     }
     chunks
 }
 
-fn export(
-    tapes: &[TapeFile],
+/// Writes the rows of these tapes to files below a directory.
+///
+/// # Errors
+/// If a tape cannot be read, or a file cannot be written.
+pub fn export<'t>(
+    tapes: impl Iterator<Item = &'t TapeFile>,
+    files: ParquetFiles,
     directory: &Path,
-    number: usize,
-    rows_per_file: u64,
-    trust: Trust,
+    work: Work<'_>,
 ) -> Result<Done, AdapterError> {
-    let mut tables = Tables::new(
-        ParquetFiles::new(directory, number, rows_per_file),
-        &Table::ALL,
-    );
+    let mut tables = Tables::new(files, &Table::ALL)
+        .with_prices(work.prices.clone())
+        .with_projects(|directory| project_of(directory).into_owned());
     let (mut refused, mut written) = (Vec::new(), 0);
     for tape in tapes {
-        if trust == Trust::None
+        if !work.is_checked
             && let Err(error) = check(tape)
         {
             refused.push(error);

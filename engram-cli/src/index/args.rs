@@ -187,7 +187,7 @@ pub struct Grep {
     #[arg(value_name = "PATTERN")]
     pub pattern: String,
     /// Search only events of this kind, such as `msg.in`; may be given several times
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", add = crate::complete::kinds())]
     pub kind: Vec<String>,
     /// Capital and small letters are the same
     #[arg(long, short)]

@@ -89,8 +89,13 @@ fn run_paths(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Resul
             }
             let paths = homes::paths(&args.paths, registry, report);
             if let Some(to) = args.to {
+                // Tapes that nobody reads but the next run.
+                let compressed = Ingest {
+                    zstd: true,
+                    ..args.clone()
+                };
                 return crate::export::ingest(to, args, out, report, |tapes, report| {
-                    let done = run::once(args, tapes, &paths, &options, report, None);
+                    let done = run::once(&compressed, tapes, &paths, &options, report, None);
                     (done.exit, done.output)
                 });
             }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::complete;
 use crate::keys::Keys;
 use crate::money::PriceTable;
 use crate::size;
@@ -13,13 +14,13 @@ use crate::size;
 pub struct Show {
     /// A tape, a session log, a store or directory, or the beginning of a session's id; `-` reads standard input. With `#SEQ`: this event of
     /// it and those around it
-    #[arg(value_name = "TAPE|LOG|ID[#SEQ]")]
+    #[arg(value_name = "TAPE|LOG|ID[#SEQ]", add = complete::ids_and_files())]
     pub target: PathBuf,
     /// The directory of tapes in which an id is looked up [default: $ENGRAM_TAPES, else engram/tapes in your data directory]
     #[arg(long, value_name = "DIR")]
     pub tapes: Option<PathBuf>,
     /// The session of a store or directory, by the beginning of its id
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::ids())]
     pub session: Option<String>,
     /// Print Markdown
     #[arg(long, conflicts_with = "html")]
@@ -53,6 +54,6 @@ pub struct Show {
     #[command(flatten)]
     pub keys: Keys,
     /// Skip detection and use this adapter (see `engram adapters`)
-    #[arg(long, value_name = "ADAPTER")]
+    #[arg(long, value_name = "ADAPTER", add = complete::adapters())]
     pub adapter: Option<String>,
 }

@@ -57,11 +57,8 @@ pub fn family(target: &PathBuf, args: &Show, options: &SessionOptions) -> Result
         });
     }
     if is_tape(target) {
-        return Ok(with_neighbours(
-            Place::Tape(target.clone()),
-            tapes_beside(target),
-            options,
-        ));
+        let tape = with_neighbours(Place::Tape(target.clone()), tapes_beside(target), options);
+        return of_session(tape, args, options);
     }
     if !target.exists() {
         let prefix = target.to_string_lossy();
@@ -93,11 +90,10 @@ pub fn family(target: &PathBuf, args: &Show, options: &SessionOptions) -> Result
         tapes
     };
     match &places[..] {
-        [only] if target.is_file() => Ok(with_neighbours(
-            only.clone(),
-            sessions_beside(target, options),
-            options,
-        )),
+        [only] if target.is_file() => {
+            let log = with_neighbours(only.clone(), sessions_beside(target, options), options);
+            of_session(log, args, options)
+        }
         _ => {
             let prefix = args.session.as_deref();
             let no_session = || {
@@ -115,6 +111,18 @@ pub fn family(target: &PathBuf, args: &Show, options: &SessionOptions) -> Result
                 None => Refusal::Failed(no_session()),
             })
         }
+    }
+}
+
+/// The session of a file, if it is the one that `--session` names.
+fn of_session(family: Family, args: &Show, options: &SessionOptions) -> Result<Family, Refusal> {
+    let Some(prefix) = args.session.as_deref() else {
+        return Ok(family);
+    };
+    let id = family.root.peek(options).and_then(|peek| peek.session_id);
+    match id.is_some_and(|id| id.starts_with(prefix)) {
+        true => Ok(family),
+        false => Err(Refusal::Nothing(none_in(family.root.path(), prefix))),
     }
 }
 

@@ -183,6 +183,41 @@ fn the_schema_is_json() {
 }
 
 #[test]
+fn a_log_of_a_program_that_is_not_read_names_the_program() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path().join(".qwen/projects/p/chats/a.jsonl");
+    fs::create_dir_all(at.parent().unwrap()).unwrap();
+    fs::write(
+        &at,
+        "{\"uuid\":\"1\",\"sessionId\":\"2\",\"type\":\"system\"}\n",
+    )
+    .unwrap();
+    let refused = run(&["detect", text(&at)]);
+    assert!(
+        stderr(&refused)
+            .contains("Qwen Code keeps its sessions in such files, and no adapter reads them"),
+        "{}",
+        stderr(&refused)
+    );
+}
+
+#[test]
+fn another_session_than_that_of_the_file_is_not_shown() {
+    let log = claude_file();
+    let wrong = run(&["show", text(&log), "--session", "zzz"]);
+    assert_eq!((code(&wrong), wrong.stdout.len()), (2, 0));
+    assert!(
+        stderr(&wrong).contains("has an id that begins with `zzz`"),
+        "{}",
+        stderr(&wrong)
+    );
+    assert_eq!(
+        code(&run(&["show", text(&log), "--session", &CLAUDE_ID[..6]])),
+        0
+    );
+}
+
+#[test]
 fn every_shell_completes_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = run(&["completions", shell]);
@@ -192,21 +227,48 @@ fn every_shell_completes_every_command() {
             "{shell}"
         );
         let script = String::from_utf8(output.stdout).unwrap();
-        for command in [
-            "ingest",
-            "detect",
-            "audit",
-            "drift",
-            "check",
-            "conform",
-            "adapters",
-            "schema",
-            "completions",
-            "man",
-        ] {
-            assert!(script.contains(command), "{shell}: {command}");
-        }
+        assert!(
+            script.contains("COMPLETE") && script.contains("engram"),
+            "{shell}: {script}"
+        );
     }
+    let completed = |words: &[&str], tapes: &str| {
+        let output = engram()
+            .args(["--", "engram"])
+            .args(words)
+            .env("COMPLETE", "fish")
+            .env("ENGRAM_TAPES", tapes)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for command in [
+        "ingest",
+        "audit",
+        "conform",
+        "adapters",
+        "completions",
+        "man",
+    ] {
+        assert!(completed(&[""], "").contains(command), "{command}");
+    }
+    // What only this machine knows.
+    let tapes = tempfile::tempdir().unwrap();
+    let ingested = run(&[
+        "ingest",
+        "-q",
+        text(&fixture(CLAUDE)),
+        "--out",
+        text(tapes.path()),
+    ]);
+    assert_eq!(code(&ingested), 0, "{}", stderr(&ingested));
+    let completed = |words: &[&str]| completed(words, text(tapes.path()));
+    assert!(completed(&["show", &CLAUDE_ID[..4]]).contains(CLAUDE_ID));
+    assert_eq!(completed(&["list", "--harness", "cod"]), "codex\n");
+    assert_eq!(
+        completed(&["grep", "x", "--kind", "code."]),
+        "code.edit\ncode.read\n"
+    );
     assert_eq!(code(&run(&["completions", "no-shell"])), 2);
 }
 
@@ -217,13 +279,26 @@ fn every_command_has_a_manual_page() {
     let output = run(&["man", text(&pages)]);
     assert_eq!((code(&output), stderr(&output)), (0, String::new()));
     let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
-    let mut expected: Vec<String> = documentation::commands(&help)
-        .iter()
-        .map(|command| format!("engram-{command}.1"))
-        .collect();
-    expected.push("engram.1".to_owned());
-    expected.sort();
-    assert_eq!(names(&pages), expected);
+    let written = names(&pages);
+    for command in documentation::commands(&help) {
+        let page = format!("engram-{command}.1");
+        assert!(written.contains(&page), "{page}");
+    }
+    // No page names another one that is not there.
+    for name in &written {
+        let page = fs::read_to_string(pages.join(name))
+            .unwrap()
+            .replace('\\', "");
+        for word in page.split(|c: char| c.is_whitespace() || c == ',') {
+            if let Some(named) = word.strip_suffix("(1)") {
+                let named = format!(
+                    "{}.1",
+                    named.trim_start_matches("fB").trim_end_matches("fR")
+                );
+                assert!(written.contains(&named), "{name} names {named}");
+            }
+        }
+    }
     assert!(
         fs::read_to_string(pages.join("engram-ingest.1"))
             .unwrap()

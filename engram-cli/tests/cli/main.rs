@@ -15,6 +15,8 @@ mod broken_input;
 mod ci;
 mod commits;
 mod conform;
+#[cfg(feature = "parquet")]
+mod dataset;
 mod documentation;
 mod drift;
 #[cfg(unix)]

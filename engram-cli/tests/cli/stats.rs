@@ -336,6 +336,62 @@ fn every_answer_has_the_same_numbers() {
     ]);
     let page = String::from_utf8(page.stdout).unwrap();
     assert!(page.contains("cost: 0.1555 USD"), "{page}");
+    let site = tapes.path().join("site");
+    assert_eq!(
+        code(&run(&["show", text(tapes.path()), "--html", text(&site)])),
+        0
+    );
+    let index = fs::read_to_string(site.join("index.html")).unwrap();
+    let said = format!(
+        "5 sessions, 4 sub-agents, {} prompts, {} calls",
+        number(&all, "/prompts"),
+        calls(&all)
+    );
+    assert!(index.contains(&said), "{said}");
+    let at = tapes.path().join("index");
+    let ask = |args: &[&str]| {
+        let output = run(args);
+        assert_eq!(code(&output), 0, "{args:?}: {}", stderr(&output));
+        output.stdout
+    };
+    let of_index = ["--index", text(&at)];
+    ask(&[&["index"], &of_index[..], &["add", text(tapes.path())]].concat());
+    let asked = |sql: &str| -> Value {
+        let answer = ask(&[&["query", sql, "--json", "--no-ingest"], &of_index[..]].concat());
+        serde_json::from_slice(&answer).unwrap()
+    };
+    let row = asked(
+        "select count(distinct harness || session_id) as sessions, (select count(*) from prompts where by = 'person') as prompts, (select count(*) from calls) as calls from sessions",
+    );
+    assert_eq!(
+        ["/sessions", "/prompts", "/calls"].map(|name| number(&row, name)),
+        [5, number(&all, "/prompts"), calls(&all)],
+        "{row}"
+    );
+    let row = asked("select sum(input) as input, sum(output) as output from usage");
+    assert_eq!(
+        ["/input", "/output"].map(|name| number(&row, name)),
+        [tokens("/input"), tokens("/output")]
+    );
+}
+
+#[test]
+fn prices_of_a_person_win_on_a_page_and_in_a_document() {
+    let directory = directory_of(&[("own.tsv", "model\tinput\toutput\nmock-claude\t1000000\t0\n")]);
+    let (own, log) = (directory.path().join("own.tsv"), fixture(MOCK));
+    let usd = run(&["stats", "--json", "--prices", text(&own), text(&log)]);
+    let usd: Value = serde_json::from_slice(&usd.stdout).unwrap();
+    let line = format!(
+        "cost: {:.4} USD, computed",
+        usd["cost_usd"].as_f64().unwrap()
+    );
+    for form in [&["--no-pager"][..], &["--markdown"], &["--html", "-"]] {
+        let shown = run(&[&["show", text(&log), "--prices", text(&own)], form].concat());
+        assert!(
+            String::from_utf8(shown.stdout).unwrap().contains(&line),
+            "{form:?}: {line}"
+        );
+    }
 }
 
 #[test]

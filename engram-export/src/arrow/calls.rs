@@ -9,7 +9,7 @@ use super::column::*;
 
 use super::rows::Rows;
 use super::small::CallRows;
-use super::values::{Place, artifact_json, attachments_json};
+use super::values::{Place, artifact_json, attachments_json, session_key};
 use crate::text::Decoder;
 
 /// So many calls wait at most,
@@ -194,6 +194,8 @@ impl Row {
         rows.harness.push(harness);
         word(&mut rows.session_id, self.session_id.as_deref());
         word(&mut rows.agent_id, self.agent_id.as_deref());
+        let (session, agent) = (self.session_id.as_deref(), self.agent_id.as_deref());
+        rows.session_key.push(&session_key(tape, session, agent));
         number(&mut rows.seq, self.seq);
         number(&mut rows.turn, self.turn);
         if self.seq.is_some() {

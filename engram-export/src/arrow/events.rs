@@ -19,6 +19,7 @@ rows! {
         "the harness" harness: Names,
         "the session" session_id: Words,
         "the sub-agent, if the event belongs to one" agent_id: Words,
+        "the key of the session or sub-agent of this tape: unique in `sessions`, the same in all tables" session_key: Words,
         "the number of the event in its tape" seq: Counts,
         "the time; null where the log has none" t: Times,
         "why `t` is not the own time of the record: `inherited`, `absent`" t_basis: Words,
@@ -309,6 +310,7 @@ impl EventRows {
         self.harness.push(record.source.harness);
         push_str(&mut self.session_id, place.session_id);
         push_str(&mut self.agent_id, place.agent_id);
+        self.session_key.push(place.session_key);
         self.seq.push(int(record.seq.get()));
         if let Some(t) = place.t {
             self.t.push(t);

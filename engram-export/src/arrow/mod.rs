@@ -33,3 +33,4 @@ mod values;
 
 pub use self::table::{BatchSink, Table};
 pub use self::tables::{RULES, Tables};
+pub use self::values::Project;

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use engram_core::event::*;
+use engram_core::stats::TokenCounts;
 use engram_core::text::Text;
 
 use super::column::*;
 use super::rows::Rows;
 use super::small::SessionRows;
-use super::values::Place;
+use super::values::{Place, Project, session_key};
 use crate::text::owned;
 
 /// Sessions of a tape with sums of their own.
@@ -21,6 +22,10 @@ pub(super) struct Sessions {
     index: HashMap<(Option<String>, Option<String>), usize>,
     last: usize,
     version: Option<String>,
+    /// The largest total so far.
+    total: Option<f64>,
+    /// It is the tape of a sub-agent: the total of its session has its costs.
+    is_of_agent: bool,
 }
 
 /// What is known of one session.
@@ -54,12 +59,18 @@ struct Facts {
     output: Option<u64>,
     reasoning: Option<u64>,
     cost_usd: Option<f64>,
+    without_cost: u64,
+    cost_computed_usd: Option<f64>,
     cost_total_usd: Option<f64>,
+    cost_after_total_usd: Option<f64>,
 }
 
 impl Sessions {
     /// Takes the next event. False if there are too many sessions for it to count.
     pub(super) fn note(&mut self, place: &Place<'_>, record: &EventRef<'_>) -> bool {
+        if self.known.is_empty() {
+            self.is_of_agent = place.agent_id.is_some();
+        }
         match record.event {
             Event::Meta(Meta::TapeStart(start)) => self.version = start.harness.version.map(owned),
             Event::Meta(Meta::Revision(revision)) => {
@@ -70,10 +81,31 @@ impl Sessions {
         match self.find(place) {
             Some(index) => {
                 self.last = index;
+                let before = self.total;
                 self.known[index].note(place, record);
+                let total = self.known[index].cost_total_usd;
+                self.total = before.into_iter().chain(total).reduce(f64::max);
+                if self.total != before {
+                    // What came before a total is in it.
+                    self.known
+                        .iter_mut()
+                        .for_each(|facts| facts.cost_after_total_usd = None);
+                }
                 true
             }
             None => false,
+        }
+    }
+
+    /// Adds the computed cost of the response that was noted last.
+    pub(super) fn add_cost(&mut self, cost: f64) {
+        if let Some(facts) = self.known.get_mut(self.last) {
+            for sum in [
+                &mut facts.cost_computed_usd,
+                &mut facts.cost_after_total_usd,
+            ] {
+                *sum = Some(sum.unwrap_or_default() + cost);
+            }
         }
     }
 
@@ -114,8 +146,23 @@ impl Sessions {
     }
 
     /// Appends a row for each session.
-    pub(super) fn push_all(&self, tape: &str, harness: &str, rows: &mut SessionRows) {
+    pub(super) fn push_all(
+        &self,
+        (tape, harness): (&str, &str),
+        project: Project,
+        rows: &mut SessionRows,
+    ) {
         for facts in &self.known {
+            let (session, agent) = (facts.session_id.as_deref(), facts.agent_id.as_deref());
+            rows.session_key.push(&session_key(tape, session, agent));
+            if let Some(cwd) = &facts.cwd {
+                rows.project.push(&project(cwd));
+            }
+            facts
+                .cost_after_total_usd
+                .filter(|_| !self.is_of_agent)
+                .into_iter()
+                .for_each(|cost| rows.cost_after_total_usd.push(cost));
             rows.tape.push(tape);
             rows.harness.push(harness);
             word(&mut rows.version, &self.version);
@@ -202,6 +249,7 @@ impl Facts {
         {
             self.cost_usd = Some(self.cost_usd.unwrap_or_default() + cost);
         }
+        self.without_cost += u64::from(TokenCounts::of(usage).cost_usd.is_none());
         if self.first_model.is_none() {
             self.first_model = usage.model.map(owned);
         }
@@ -245,6 +293,10 @@ impl Facts {
         self.cost_usd
             .into_iter()
             .for_each(|cost| rows.cost_usd.push(cost));
+        rows.responses_without_cost.push(int(self.without_cost));
+        self.cost_computed_usd
+            .into_iter()
+            .for_each(|cost| rows.cost_computed_usd.push(cost));
         self.cost_total_usd
             .into_iter()
             .for_each(|cost| rows.cost_total_usd.push(cost));

@@ -18,11 +18,13 @@ rows! {
         "the harness" harness: Names,
         "the session" session_id: Words,
         "the sub-agent" agent_id: Words,
+        "the key of the session or sub-agent of this tape: unique in `sessions`, the same in all tables" session_key: Words,
         "the version of the harness, as last stated" version: Words,
         "the first time" start: Times,
         "the last time" end: Times,
         "the title, as last stated" title: Texts,
         "the first working directory" cwd: Words,
+        "the project: the first working directory, in the checkout of its repository where it is a worktree that is there" project: Words,
         "the first model that is given" model: Words,
         "the remote of the repository" repo_url: Words,
         "the branch" repo_branch: Words,
@@ -44,7 +46,10 @@ rows! {
         "output tokens with those of reasoning" output: Ints,
         "output tokens of reasoning" reasoning: Ints,
         "the cost of the responses in US dollars, as far as they state it" cost_usd: Decimals,
+        "the responses that state no cost" responses_without_cost: Counts,
+        "computed: what these cost by their tokens and list prices, as far as their models have a price" cost_computed_usd: Decimals,
         "the largest cost in US dollars that the log states for the session so far, with its sub-agents. It is not added to `cost_usd`" cost_total_usd: Decimals,
+        "computed: the part of `cost_computed_usd` after the largest total of the tape; null on tapes of sub-agents" cost_after_total_usd: Decimals,
     }
 }
 
@@ -55,6 +60,7 @@ rows! {
         "the harness" harness: Names,
         "the session" session_id: Words,
         "the sub-agent" agent_id: Words,
+        "the key of the session or sub-agent of this tape: unique in `sessions`, the same in all tables" session_key: Words,
         "the `seq` of the prompt" seq: Counts,
         "the turn that it begins: its own `seq`" turn: Ints,
         "the time" t: Times,
@@ -74,6 +80,7 @@ rows! {
         "the harness" harness: Names,
         "the session" session_id: Words,
         "the sub-agent" agent_id: Words,
+        "the key of the session or sub-agent of this tape: unique in `sessions`, the same in all tables" session_key: Words,
         "the `seq` of the call; null for a result without one" seq: Ints,
         "the turn" turn: Ints,
         "the time of the call" t: Times,
@@ -106,6 +113,7 @@ rows! {
         "the harness" harness: Names,
         "the session" session_id: Words,
         "the sub-agent" agent_id: Words,
+        "the key of the session or sub-agent of this tape: unique in `sessions`, the same in all tables" session_key: Words,
         "the `seq` of the edit" seq: Counts,
         "the turn" turn: Ints,
         "the `seq` of the call" parent: Ints,
@@ -135,6 +143,7 @@ rows! {
         "the harness" harness: Names,
         "the session" session_id: Words,
         "the sub-agent" agent_id: Words,
+        "the key of the session or sub-agent of this tape: unique in `sessions`, the same in all tables" session_key: Words,
         "the `seq` of the event" seq: Counts,
         "the turn" turn: Ints,
         "the time" t: Times,
@@ -147,7 +156,8 @@ rows! {
         "the part of `cache_write` that lives for an hour" cache_write_1h: Ints,
         "output tokens with those of reasoning" output: Ints,
         "output tokens of reasoning" reasoning: Ints,
-        "the cost in US dollars" cost_usd: Decimals,
+        "the cost in US dollars, as the log states it" cost_usd: Decimals,
+        "computed: the cost by tokens and list prices, where the log states none" cost_computed_usd: Decimals,
         "why the response ended, in the log's own word" stop_reason: Words,
         "the service level, in the log's own word" service_tier: Words,
         "the log has only a count from before the end of the response" provisional: Flags,
@@ -164,6 +174,7 @@ macro_rules! push_place {
         $rows.harness.push($record.source.harness);
         push_str(&mut $rows.session_id, $place.session_id);
         push_str(&mut $rows.agent_id, $place.agent_id);
+        $rows.session_key.push($place.session_key);
         $rows.seq.push(int($record.seq.get()));
         $place
             .turn
@@ -242,13 +253,13 @@ fn lines(range: Option<Range>, of_snippet: Option<u64>) -> Option<u64> {
 }
 
 impl UsageRows {
-    /// Appends what a response cost. `model` is that of the session.
+    /// Appends what a response cost. `model` is that of the session, `computed` what is computed where the log states no cost.
     pub(crate) fn push(
         &mut self,
         place: &Place<'_>,
         record: &EventRef<'_>,
         usage: &Usage<'_>,
-        model: Option<&str>,
+        (model, computed): (Option<&str>, Option<f64>),
         decoder: &mut Decoder,
     ) {
         push_place!(self, place, record);
@@ -275,6 +286,9 @@ impl UsageRows {
         if let Some(cost) = usage.cost_usd.and_then(|cost| cost.as_str().parse().ok()) {
             self.cost_usd.push(cost);
         }
+        computed
+            .into_iter()
+            .for_each(|cost| self.cost_computed_usd.push(cost));
         push_word(&mut self.stop_reason, usage.stop_reason, decoder);
         push_word(&mut self.service_tier, usage.service_tier, decoder);
         self.provisional.push(usage.provisional);

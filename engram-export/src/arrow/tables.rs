@@ -4,7 +4,9 @@ use std::io;
 
 use arrow_array::RecordBatch;
 use engram_core::event::{Event, EventRef, Meta, TimeBasis};
+use engram_core::prices::Prices;
 use engram_core::sink::EventSink;
+use engram_core::stats::computed_cost;
 
 use super::calls::OpenCalls;
 use super::events::EventRows;
@@ -14,7 +16,7 @@ use super::sessions::Sessions;
 use super::small::{CallRows, EditRows, PromptRows, SessionRows, UsageRows};
 use super::table::{BatchSink, Table};
 use super::tapes::{TapeFacts, TapeRows};
-use super::values::Place;
+use super::values::{Place, Project, session_key};
 use crate::losses::{Losses, Rule, SURROGATE, TIME_PRECISION, TIME_RANGE, UNKNOWN_LABEL};
 use crate::text::{Decoder, owned};
 use crate::time::{Moment, moment};
@@ -64,6 +66,8 @@ pub struct Tables<B> {
     losses: Losses,
     last_time: (String, Option<i64>),
     session: Session,
+    prices: Prices,
+    project: Project,
     events: EventRows,
     tapes: TapeRows,
     session_rows: SessionRows,
@@ -78,18 +82,21 @@ pub struct Tables<B> {
 struct Session {
     raw: (Option<String>, Option<String>),
     ids: (Option<String>, Option<String>),
+    /// The key of the ids on this tape; empty before the first event.
+    key: String,
 }
 
 impl Session {
-    fn update(&mut self, record: &EventRef<'_>) {
+    fn update(&mut self, tape: &str, record: &EventRef<'_>) {
         let source = record.source;
         let raw = (
             source.session_id.map(|id| id.raw()),
             source.agent_id.map(|id| id.raw()),
         );
-        if (self.raw.0.as_deref(), self.raw.1.as_deref()) != raw {
+        if self.key.is_empty() || (self.raw.0.as_deref(), self.raw.1.as_deref()) != raw {
             self.raw = (raw.0.map(str::to_owned), raw.1.map(str::to_owned));
             self.ids = (source.session_id.map(owned), source.agent_id.map(owned));
+            self.key = session_key(tape, self.ids.0.as_deref(), self.ids.1.as_deref());
         }
     }
 }
@@ -109,6 +116,8 @@ impl<B: BatchSink> Tables<B> {
             losses: Losses::new("parquet", &[RULES]),
             last_time: (String::new(), None),
             session: Session::default(),
+            prices: Prices::builtin().clone(),
+            project: |directory| directory.to_owned(),
             events: EventRows::default(),
             tapes: TapeRows::default(),
             session_rows: SessionRows::default(),
@@ -117,6 +126,20 @@ impl<B: BatchSink> Tables<B> {
             edits: EditRows::default(),
             usage: UsageRows::default(),
         }
+    }
+
+    /// Computes costs by these prices, in place of those of this program.
+    #[must_use]
+    pub fn with_prices(mut self, prices: Prices) -> Self {
+        self.prices = prices;
+        self
+    }
+
+    /// Names the project of a directory that a session began in. Without it, the directory is the project.
+    #[must_use]
+    pub fn with_projects(mut self, project: Project) -> Self {
+        self.project = project;
+        self
     }
 
     /// The next tape has this name, by which its rows are known. It should be unique, and sort after that of the tape before.
@@ -177,13 +200,14 @@ impl<B: BatchSink> Tables<B> {
     fn rows(&mut self, record: &EventRef<'_>) {
         let t = self.time(record);
         let turn = self.turns.of(record).map(super::column::int);
-        self.session.update(record);
+        self.session.update(&self.tape, record);
         self.facts.note(record, t);
         let (session_id, agent_id) = &self.session.ids;
         let place = Place {
             tape: &self.tape,
             session_id: session_id.as_deref(),
             agent_id: agent_id.as_deref(),
+            session_key: &self.session.key,
             turn,
             t,
         };
@@ -192,6 +216,15 @@ impl<B: BatchSink> Tables<B> {
             self.losses.count(&SURROGATE);
         }
         let has_place = self.sessions.note(&place, record);
+        let computed = match record.event {
+            Event::Meta(Meta::Usage(usage)) => {
+                computed_cost(usage, self.sessions.model(&place), &self.prices)
+            }
+            _ => None,
+        };
+        if let Some(cost) = computed.filter(|_| has_place && !record.replay) {
+            self.sessions.add_cost(cost);
+        }
         if !has_place {
             self.losses.count(&MORE_SESSIONS);
         }
@@ -203,8 +236,9 @@ impl<B: BatchSink> Tables<B> {
                 self.edits.push(&place, record, edit, decoder)
             }
             Event::Meta(Meta::Usage(usage)) if self.wanted[Table::Usage as usize] => {
+                let model = self.sessions.model(&place);
                 self.usage
-                    .push(&place, record, usage, self.sessions.model(&place), decoder);
+                    .push(&place, record, usage, (model, computed), decoder);
             }
             Event::ToolCall(call) if self.wanted[Table::Calls as usize] => {
                 self.open_calls.call(&place, record, call, decoder)
@@ -231,7 +265,7 @@ impl<B: BatchSink> Tables<B> {
         }
         if self.wants(Table::Sessions) {
             self.sessions
-                .push_all(&self.tape, &harness, &mut self.session_rows);
+                .push_all((&self.tape, &harness), self.project, &mut self.session_rows);
         }
         self.losses.tape();
         self.facts = TapeFacts::default();

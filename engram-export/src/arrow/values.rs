@@ -18,10 +18,26 @@ pub(crate) struct Place<'p> {
     pub(crate) session_id: Option<&'p str>,
     /// Its sub-agent.
     pub(crate) agent_id: Option<&'p str>,
+    /// The key of both on this tape.
+    pub(crate) session_key: &'p str,
     /// The turn.
     pub(crate) turn: Option<i64>,
     /// The time in nanoseconds.
     pub(crate) t: Option<i64>,
+}
+
+/// Names the project of a directory.
+pub type Project = fn(&str) -> String;
+
+/// The key of a session or sub-agent on a tape: 16 hex digits.
+pub(crate) fn session_key(tape: &str, session_id: Option<&str>, agent_id: Option<&str>) -> String {
+    let id = |id: Option<&str>| id.map_or_else(String::new, |id| format!("={id}"));
+    let text = format!("{tape}\0{}\0{}", id(session_id), id(agent_id));
+    let hash = Hash::of_bytes(text.as_bytes());
+    hash.bytes()[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// The label of a `meta` event.

@@ -90,17 +90,76 @@ pub(super) fn inference(harness: &str) -> &'static str {
     }
 }
 
-/// The provider: a known name for what the log says or the harness implies, else the log's own word. The conventions require one.
-pub(super) fn provider_name(stated: Option<&str>, harness: &str) -> String {
+/// A provider, and whether its name was derived from that of the model.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Provider {
+    pub(super) name: String,
+    pub(super) is_derived: bool,
+}
+
+/// Who makes the models whose names begin so, as the conventions name them. They ask for the best knowledge of who wrote the span: a cloud that
+/// resells a model may have answered.
+const MAKERS: [(&str, &str); 8] = [
+    ("claude-", "anthropic"),
+    ("gpt-", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("gemini-", "gcp.gemini"),
+    ("grok-", "x_ai"),
+    ("deepseek-", "deepseek"),
+];
+
+/// The provider: a known name for what the log says or the harness implies, else the log's own word, else the maker of the model. The conventions
+/// require one.
+pub(super) fn provider_of(stated: Option<&str>, harness: &str, model: Option<&str>) -> Provider {
     let known = |word: &str| match word.to_ascii_lowercase().as_str() {
         "anthropic" => Some("anthropic"),
         "openai" => Some("openai"),
         "google" | "gemini" => Some("gcp.gemini"),
         _ => None,
     };
-    match (stated, harness) {
-        (Some(word), _) => known(word).unwrap_or(word).to_owned(),
-        (None, "gemini") => "gcp.gemini".to_owned(),
-        (None, _) => "unknown".to_owned(),
+    let maker = || {
+        let model = model?;
+        let maker = MAKERS.iter().find(|(begin, _)| model.starts_with(begin));
+        maker.map(|(_, maker)| *maker)
+    };
+    let (name, is_derived) = match (stated, harness) {
+        (Some(word), _) => (known(word).unwrap_or(word), false),
+        (None, "gemini") => ("gcp.gemini", false),
+        (None, _) => maker().map_or(("unknown", false), |maker| (maker, true)),
+    };
+    Provider {
+        name: name.to_owned(),
+        is_derived,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_what_the_log_states_else_the_maker_of_the_model() {
+        let of = |stated, harness, model| {
+            let Provider { name, is_derived } = provider_of(stated, harness, model);
+            (name, is_derived)
+        };
+        let name = |name: &str, is_derived| (name.to_owned(), is_derived);
+        assert_eq!(
+            of(Some("Anthropic"), "opencode", None),
+            name("anthropic", false)
+        );
+        assert_eq!(of(Some("own"), "codex", Some("gpt-5")), name("own", false));
+        assert_eq!(
+            of(None, "claude-code", Some("claude-opus-5")),
+            name("anthropic", true)
+        );
+        assert_eq!(of(None, "codex", Some("gpt-5-codex")), name("openai", true));
+        assert_eq!(
+            of(None, "cursor", Some("composer-2.5")),
+            name("unknown", false)
+        );
+        assert_eq!(of(None, "gemini", None), name("gcp.gemini", false));
     }
 }

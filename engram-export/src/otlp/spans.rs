@@ -19,6 +19,8 @@ use crate::text::owned;
 
 /// Marks spans whose times are not those of single events of the log.
 const TIME: &str = "engram.time";
+/// How the provider is known: `derived` from the name of the model.
+const PROVIDER: &str = "engram.provider";
 
 /// The spans of one tape. Those of responses and calls are kept in the scratch.
 #[derive(Debug)]
@@ -265,13 +267,17 @@ impl Writer<'_, '_, '_> {
         let mut attributes = Attributes::default();
         let requested = self.facts.request_time(first);
         attributes.set(OPERATION, inference(self.harness));
-        let provider = provider_name(self.facts.provider(first), self.harness);
+        let model = self.facts.model(session, response)?;
+        let stated = self.facts.provider(first);
+        let provider = provider_of(stated, self.harness, model.as_deref());
         self.options
             .semconv
             .provider()
             .iter()
-            .for_each(|key| attributes.set(key, provider.as_str()));
-        let model = self.facts.model(session, response)?;
+            .for_each(|key| attributes.set(key, provider.name.as_str()));
+        if provider.is_derived {
+            attributes.set(PROVIDER, "derived");
+        }
         attributes.maybe(REQUEST_MODEL, model.clone());
         attributes.maybe(RESPONSE_ID, response.message_id.clone());
         let reason = facts::usage(session, response, self.options.semconv, &mut attributes)?;

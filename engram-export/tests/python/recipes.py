@@ -97,6 +97,9 @@ def sums(database):
         "events of tapes": ("select sum(events) from tapes", "select count(*) from events"),
         "calls of turns": ("select sum(calls) from turns", "select count(seq) from calls where not replay and turn is not null"),
         "order": ("select count(*) from events", "select count(*) from (select tape, seq from events group by all)"),
+        "keys of sessions": ("select count(*) from sessions", "select count(distinct session_key) from sessions"),
+        "calls with a session": ("select count(*) from calls", "select count(*) from calls join sessions using (session_key)"),
+        "computed costs": ("select round(sum(cost_computed_usd), 6) from sessions", "select round(sum(cost_computed_usd), 6) from usage where not replay"),
         "results in place": ("select count(*) from calls where seq is not null and result_seq is not null", "select count(distinct (r.tape, r.parent)) from events r join events c on r.tape = c.tape and r.parent = c.seq where r.k = 'tool.result' and c.k = 'tool.call'"),
     }
     for name, (one_way, other_way) in pairs.items():
