@@ -84,7 +84,7 @@ fn finding(options: &SessionOptions, input: &SessionInput) -> Result<Finding, Ad
         path: input.path().to_string_lossy().into_owned(),
         store: source.store(),
         adapter: descriptor.adapter_id,
-        harness: descriptor.harness_family,
+        harness: source.harness(),
         schema: known_schema(revision, support),
         support: support.as_str(),
         version: identity.version,

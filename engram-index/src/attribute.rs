@@ -401,9 +401,19 @@ impl<'t> Text<'t> {
             if !(0..state.lines.len()).any(is_later) {
                 continue;
             }
-            for (at, old) in find_runs(&state.lines, self.text, &self.counts, &|_| true, LOOSE) {
-                if is_later(old) {
-                    self.found[at] = Found::At(tier, state.origins[old]);
+            let mut runs = find_runs(&state.lines, self.text, &self.counts, &|_| true, LOOSE);
+            runs.retain(|(_, old)| is_later(*old));
+            for run in runs.chunk_by(|one, other| (one.0 + 1, one.1 + 1) == *other) {
+                let keys = || run.iter().map(|(at, _)| letters(self.text[*at]));
+                let tells = keys().sum::<usize>() >= LOOSE.letters && keys().any(|key| key >= LONG);
+                for (at, old) in run {
+                    let now = Found::At(tier, state.origins[*old]);
+                    // Of short lines that both texts have, nobody knows which ones these are.
+                    self.found[*at] = match (tells, self.found[*at]) {
+                        (true, _) => now,
+                        (false, Found::At(..)) if self.found[*at] != now => Found::Unclear,
+                        (false, found) => found,
+                    };
                 }
             }
         }

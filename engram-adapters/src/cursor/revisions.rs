@@ -189,7 +189,7 @@ const CHAT_COVERAGE: Coverage = Coverage {
     msg_in: Grade::Full,
     msg_out: Grade::Partial(&["evidence.played"]),
     tool_call: Grade::Full,
-    tool_result: Grade::Partial(&["result.as_told"]),
+    tool_result: Grade::Partial(&["result.as_told", "result.mcp_error"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.decoded_file"]),
     ..NO_CLAIM
 };

@@ -264,7 +264,8 @@ impl SessionSource {
 
     /// The harness that wrote it.
     pub fn harness(&self) -> &'static str {
-        self.registration.descriptor().harness_family
+        let of_adapter = self.registration.descriptor().harness_family;
+        self.identity.family.unwrap_or(of_adapter)
     }
 
     /// The proof that the harness wrote it; `None` if the caller chose the adapter and the content does not prove it.
