@@ -122,6 +122,11 @@ pub fn ingest(
         jobs: args.conversion.jobs,
     };
     let written = update(&target, report);
+    if is_new && !out.join(LIST).exists() {
+        // All or nothing: without its list it is no dataset.
+        drop(held);
+        let _ = fs::remove_dir_all(out);
+    }
     Ok(if written == Exit::Success {
         exit
     } else {

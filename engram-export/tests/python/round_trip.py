@@ -43,7 +43,7 @@ COLUMNS = {
         },
     },
 }
-ENVELOPE = ("tape", "harness", "session_id", "agent_id", "seq", "t", "t_basis", "k", "parent", "turn", "replay", "origin", "lossy", "rest")
+ENVELOPE = ("tape", "harness", "session_id", "agent_id", "session_key", "seq", "t", "t_basis", "k", "parent", "turn", "replay", "origin", "lossy", "rest")
 JSON = ("args", "raw", "attachments", "artifact", "rest")
 # A flag stands on a tape only where it has this value.
 FLAGS = {"redacted": True, "truncated": True, "confirmed": False}
