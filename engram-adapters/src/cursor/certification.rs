@@ -143,7 +143,8 @@ const GAP_ROWS: &[GapRow] = &[
         let failed = |result: &Event| {
             result.text("stdout").is_some_and(says_so) && result.text("status") == Some("ok")
         };
-        is_of(case, EXECUTED) && has_event(case, Kind::ToolResult, failed)
+        (is_of(case, EXECUTED) || is_of(case, &[revisions::CHAT]))
+            && has_event(case, Kind::ToolResult, failed)
     }),
     GapRow::new("edit.request_only", Kind::CodeEdit, |case| {
         has_event(case, Kind::CodeEdit, |edit| edit.has("confirmed"))

@@ -5,6 +5,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+#[cfg(feature = "parquet")]
+use serde::{Deserialize, Serialize};
 
 use crate::index::args::Source;
 use crate::keys::Keys;
@@ -135,6 +137,17 @@ pub enum To {
     /// Tables as Parquet files.
     #[cfg(feature = "parquet")]
     Parquet,
+}
+
+/// By what the files of a dataset are divided.
+#[cfg(feature = "parquet")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Partition {
+    /// The day that a session began on, UTC: `day=2026-11-21`
+    Day,
+    /// The project of a session: `project_key=<name>-<hash>`
+    Project,
 }
 
 /// Arguments of `engram export hf`.

@@ -11,7 +11,6 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::hash::Hash;
 use engram_core::overview::Overview;
@@ -20,6 +19,7 @@ use engram_export::arrow::Table;
 use engram_export::parquet::{EMPTY, FILE_ROWS, ParquetFiles, VERSION};
 use serde::{Deserialize, Serialize};
 
+use super::args::Partition;
 use super::inputs::{TapeFile, tapes};
 use super::parquet::{SCHEMA_SQL, Work, chunks, export};
 use super::place::temporary_beside;
@@ -38,16 +38,6 @@ const LIST: &str = "dataset.jsonl";
 const TAPES: &str = ".tapes";
 /// The value of a partition that is not known, as readers of Hive partitions expect it.
 const UNKNOWN: &str = "__HIVE_DEFAULT_PARTITION__";
-
-/// By what the files of a dataset are divided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum Partition {
-    /// The day that a session began on, UTC: `day=2026-11-21`
-    Day,
-    /// The project of a session: `project_key=<name>-<hash>`
-    Project,
-}
 
 /// The first line of the list: what all parts have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

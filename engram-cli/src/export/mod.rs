@@ -15,10 +15,10 @@ mod place;
 use std::io;
 use std::path::Path;
 
+#[cfg(feature = "parquet")]
+pub use self::args::Partition;
 use self::args::Target;
 pub use self::args::{AgentTrace, Export, GitNotes, To};
-#[cfg(feature = "parquet")]
-pub use self::dataset::Partition;
 use crate::args::Ingest;
 use crate::exit::{Exit, Output};
 use crate::report::Reporter;

@@ -30,7 +30,7 @@ pub enum Outcome {
     /// The run has ended before it: there is no room for more tapes.
     Stopped,
     /// It cannot be read, converted or written.
-    Failed(AdapterError),
+    Failed(Box<AdapterError>),
 }
 
 /// A session whose tape is written.
@@ -70,7 +70,7 @@ pub struct Work {
 pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDir) -> Outcome {
     let input = match &work.input {
         Ok(input) => input,
-        Err(error) => return Outcome::Failed(error.clone()),
+        Err(error) => return Outcome::Failed(Box::new(error.clone())),
     };
     if let (SessionInput::At(location), Some(chosen)) = (input, &args.chosen)
         && !chosen.wants(location)
@@ -85,7 +85,7 @@ pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDi
     let source = match opened {
         Ok(source) => source,
         Err(error) if is_no_session(&error) && !input.is_named() => return Outcome::NoSession,
-        Err(error) => return Outcome::Failed(error),
+        Err(error) => return Outcome::Failed(Box::new(error)),
     };
     let harness = source.harness();
     if !args.filter.wants_harness(harness) {
@@ -106,11 +106,9 @@ pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDi
                 &mut files::Writer(&mut file),
                 &directory,
             );
-            let kept = written.and_then(|written| {
-                if !args.filter.wants(&written.overview) {
-                    return Ok((written, None));
-                }
-                Ok((written, Some(file.into_temp_path())))
+            let kept = written.map(|written| {
+                let is_wanted = args.filter.wants(&written.overview);
+                (written, is_wanted.then(|| file.into_temp_path()))
             });
             if !matches!(kept, Ok((_, Some(_)))) {
                 interrupt::forget(&path);
@@ -118,7 +116,7 @@ pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDi
             kept
         });
     match written {
-        Err(error) => Outcome::Failed(error),
+        Err(error) => Outcome::Failed(Box::new(error)),
         Ok((written, None)) => Outcome::Filtered(Box::new(written.overview)),
         Ok((written, Some(file))) => {
             let extends_old = prefix
