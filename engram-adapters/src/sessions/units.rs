@@ -127,6 +127,8 @@ pub fn units(
 /// One log, or one session of a store.
 struct Part {
     adapter: &'static Registration,
+    /// The harness that wrote it.
+    harness: &'static str,
     /// The session that it belongs to: for a sub-agent, the one that started it.
     session: Option<String>,
     path: PathBuf,
@@ -141,6 +143,7 @@ impl Part {
             let beside = beside_store(adapter, &path);
             return Ok(Part {
                 adapter,
+                harness: adapter.descriptor().harness_family,
                 session: Some(id.to_owned()),
                 path,
                 beside,
@@ -154,6 +157,7 @@ impl Part {
             .map(str::to_owned);
         Ok(Part {
             adapter: source.registration(),
+            harness: source.harness(),
             session,
             path,
             beside: source.beside(),
@@ -186,6 +190,7 @@ struct Groups {
 
 struct Group {
     adapter: &'static Registration,
+    harness: &'static str,
     session: Option<String>,
     in_store: bool,
     paths: Vec<PathBuf>,
@@ -206,12 +211,14 @@ impl Groups {
         if at == next {
             let Part {
                 adapter,
+                harness,
                 session,
                 in_store,
                 ..
             } = part;
             self.groups.push(Group {
                 adapter,
+                harness,
                 session,
                 in_store,
                 paths: Vec::new(),
@@ -290,7 +297,7 @@ impl Group {
         self.beside
             .retain(|path| !self.paths.contains(path) && path.exists());
         let (state, bytes) = self.state();
-        let harness = self.adapter.descriptor().harness_family;
+        let harness = self.harness;
         let is_by_path = self.in_store || self.session.is_none();
         let path = self
             .paths
