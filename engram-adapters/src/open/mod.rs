@@ -38,7 +38,7 @@ pub use copies::{discard_abandoned_copies, discard_copies};
 pub use database_header::{beginning, is_database, may_be_database};
 #[cfg(feature = "gzip")]
 use gzip_stream::GzipStream;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "side-files"))]
 pub(crate) use regular::NO_WAITING;
 pub use regular::regular;
 use utf16_stream::{Utf16Stream, is_utf16};

@@ -264,6 +264,10 @@ impl Neighbours {
     }
 
     /// What the lines of a file add up to. The file is read once for all artifacts beside it, and not recorded as read.
+    #[cfg_attr(
+        not(feature = "claude-code"),
+        expect(dead_code, reason = "only its logs are copied line by line")
+    )]
     pub(crate) fn folded<T: Default>(
         &self,
         path: &Path,

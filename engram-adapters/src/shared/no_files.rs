@@ -38,19 +38,22 @@ fn unsupported<T>() -> io::Result<T> {
 }
 
 impl Dir {
-    pub(crate) fn open_ambient_dir(_: &Path, _: Ambient) -> io::Result<Dir> {
+    pub(crate) fn open_ambient_dir(_: impl AsRef<Path>, _: Ambient) -> io::Result<Dir> {
         unsupported()
     }
 
-    pub(crate) fn metadata(&self, _: &Path) -> io::Result<Metadata> {
+    pub(crate) fn metadata(&self, _: impl AsRef<Path>) -> io::Result<Metadata> {
         unsupported()
     }
 
-    pub(crate) fn read_dir(&self, _: &Path) -> io::Result<std::iter::Empty<io::Result<Entry>>> {
+    pub(crate) fn read_dir(
+        &self,
+        _: impl AsRef<Path>,
+    ) -> io::Result<std::iter::Empty<io::Result<Entry>>> {
         unsupported()
     }
 
-    pub(crate) fn open_with(&self, _: &Path, _: &OpenOptions) -> io::Result<File> {
+    pub(crate) fn open_with(&self, _: impl AsRef<Path>, _: &OpenOptions) -> io::Result<File> {
         unsupported()
     }
 }
