@@ -264,10 +264,7 @@ impl Neighbours {
     }
 
     /// What the lines of a file add up to. The file is read once for all artifacts beside it, and not recorded as read.
-    #[cfg_attr(
-        not(feature = "claude-code"),
-        expect(dead_code, reason = "only its logs are copied line by line")
-    )]
+    #[allow(dead_code, reason = "not every adapter has copies of logs")]
     pub(crate) fn folded<T: Default>(
         &self,
         path: &Path,
