@@ -1,4 +1,4 @@
-//! Step 1: checks each record, and finds lines that break the grammar. Only the reason of a denial stands in a later record.
+//! Step 1: checks each record, and finds lines that break the grammar. The reason of a denial is in a later record than the denial, so it is kept here for step 3.
 
 use std::collections::HashMap;
 

@@ -53,8 +53,8 @@ pub fn convert(tapes: &Path, registry: &Registry, report: &Reporter) {
     }
 }
 
-/// Adds the new tapes of a directory to an index, and makes the index if there is none. If the tapes cannot be added, the index answers as it is;
-/// then this returns the note that says why the answer may be older than the tapes.
+/// Adds the new tapes of a directory to an index. Makes the index if there is none. If the tapes cannot be added, the old index still answers,
+/// and this function returns a note: why the answer may be older than the tapes.
 ///
 /// # Errors
 /// If there is no index that could answer.
