@@ -9,7 +9,7 @@ use engram_index::{Error, InRepo, Index, Query};
 
 use super::args::Source;
 use super::fresh;
-use super::git::{Names, Repository};
+use super::git::{Names, Repository, root_above};
 use super::place::directory;
 use crate::places;
 use crate::report::Reporter;
@@ -98,11 +98,7 @@ impl Asked {
                 paths.push(real);
             }
         }
-        let root = path
-            .ancestors()
-            .skip(1)
-            .find(|directory| directory.join(".git").exists())
-            .map(Path::to_owned);
+        let root = path.parent().and_then(root_above);
         let repo = root.as_ref().and_then(|root| in_repo(root, &path));
         Ok(Asked {
             name: name.to_owned(),

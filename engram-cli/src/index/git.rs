@@ -61,11 +61,8 @@ impl Repository {
             path: ".".into(),
             source,
         })?;
-        let root = here
-            .ancestors()
-            .find(|directory| directory.join(".git").exists())
-            .map(Path::to_owned);
-        root.map(Repository::at)
+        root_above(&here)
+            .map(Repository::at)
             .ok_or_else(|| Error::NotFound("this is no git repository".to_owned()))
     }
 
@@ -293,6 +290,14 @@ impl Repository {
         }
         Ok(out.stdout)
     }
+}
+
+/// The root of the repository that this directory is in.
+pub fn root_above(directory: &Path) -> Option<PathBuf> {
+    let mut above = directory.ancestors();
+    above
+        .find(|directory| directory.join(".git").exists())
+        .map(Path::to_owned)
 }
 
 /// What a command prints, if it ends so soon; nothing of one that fails.
