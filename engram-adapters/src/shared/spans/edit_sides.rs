@@ -46,8 +46,8 @@ pub fn set_whole_file(edit: &mut CodeEdit<'_>, text: &str) {
     }
 }
 
-/// Sets the ranges of a changed run of a diff. A run that is numbered from 0 has none. There is no file before it is created, and none
-/// after it is deleted, so that side gets nothing.
+/// Sets the ranges of a changed run of a diff. A run that is numbered from 0 has no range. A created file has no side before, and a deleted
+/// file has no side after.
 pub fn set_run_ranges(edit: &mut CodeEdit<'_>, run: &ChangedRun<'_>) {
     let range = |first: u64, lines: &[Cow<'_, str>]| {
         (first > 0).then(|| Range {

@@ -247,7 +247,8 @@ impl<'b> Rewrite<'b> {
     }
 }
 
-/// The spans of an update between two versions of a file: those of the replacement if it leads from one to the other, else one span.
+/// The spans of an update between two versions of a file. They are the spans of the replacement if it makes the text after of the text
+/// before. Otherwise it is one span around all changes.
 pub fn spans_between<'t>(
     before: &'t str,
     after: &'t str,
