@@ -9,9 +9,9 @@ use rusqlite::Connection;
 
 use crate::align::{LONG, LOOSE, Loose, align, find_runs};
 use crate::answer::{Tier, Why};
-use crate::explain::{self, Query};
 use crate::files::{self, Files, Named};
 use crate::line_key::{self, Key, counts, letters};
+use crate::query::Query;
 use crate::replay::{Origin, Replay, State, replay};
 use crate::runs::{self, Of};
 use crate::steps::Step;
@@ -139,7 +139,7 @@ fn from_elsewhere(
 
 /// A file, and others of the index with the same path: sessions below different directories name it differently.
 fn same_file(db: &Connection, file: i64) -> rusqlite::Result<Files> {
-    let mut same = files::find(db, &[explain::path_of(db, file)?], None)?;
+    let mut same = files::find(db, &[files::path_of(db, file)?], None)?;
     same.insert(file, Named::default());
     Ok(same)
 }

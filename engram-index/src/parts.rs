@@ -73,7 +73,7 @@ fn name(part: &[u8]) -> i64 {
 pub struct Parts(HashMap<i64, Rc<[u8]>>);
 
 /// Parts that are kept.
-const MAX_KEPT: usize = 100_000;
+const MAX_KEPT: usize = 20_000;
 
 impl Parts {
     /// The data of a row; `None` if it is damaged.

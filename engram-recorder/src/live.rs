@@ -1,5 +1,5 @@
-//! The live smoke test: a question and one call, answered by a real provider. A recording of it has no ground truth, so it is judged by
-//! what must hold of any.
+//! The live smoke test: a question and one call, answered by a real provider. Its recording has no ground truth, so only
+//! checks that need none judge it.
 
 use std::collections::BTreeMap;
 use std::fs;

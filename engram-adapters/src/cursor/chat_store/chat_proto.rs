@@ -242,7 +242,7 @@ static SHELL_SUCCESS: Layout = Layout(&ended_command(one(14, "backgroundReason",
 /// `ShellFailure`.
 static SHELL_FAILURE: Layout = Layout(&ended_command(one(11, "aborted", Kind::Bool)));
 
-/// The fields that `ShellSuccess` and `ShellFailure` share, and one that only one of them has: from number 9 on they differ.
+/// The fields that `ShellSuccess` and `ShellFailure` share, and `own`, a field of only one of the two. From number 9 on they differ.
 const fn ended_command(own: Field) -> [Field; 9] {
     [
         one(1, "command", Kind::Text),
