@@ -33,6 +33,7 @@ mod line_key;
 mod lineage;
 mod maintain;
 mod names;
+mod parts;
 mod query;
 mod read_back;
 mod rebuild;

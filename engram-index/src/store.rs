@@ -15,7 +15,7 @@ use crate::rows::FileRef;
 pub const DATABASE: &str = "index.db";
 const LOCK: &str = "index.lock";
 /// Raised by every change of `schema.sql`.
-pub const SCHEMA: i64 = 7;
+pub const SCHEMA: i64 = 8;
 /// What SQLite calls the application id, "Engr": a database without it is somebody else's.
 const APPLICATION: i32 = 0x456e_6772;
 /// Where the header of a database has the application id, and its length up to there.
