@@ -451,7 +451,7 @@ fn split<'t, 's>(tree: &'t [&'s str]) -> Vec<&'t [&'s str]> {
     branches.filter(|branch| !branch.is_empty()).collect()
 }
 
-/// The files below a directory: their paths from there, and their texts.
+/// The Rust files below a directory: their paths from there, and their texts.
 fn texts_below(directory: &Path) -> Vec<(String, String)> {
     let below = |path: &Path| {
         path.strip_prefix(directory)
@@ -464,6 +464,7 @@ fn texts_below(directory: &Path) -> Vec<(String, String)> {
     };
     files(directory)
         .iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
         .map(|path| (below(path), text(path)))
         .collect()
 }
