@@ -73,6 +73,7 @@ mod report;
 mod show;
 mod size;
 mod skill;
+mod small_file;
 mod stats;
 mod summary;
 mod table;

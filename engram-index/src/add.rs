@@ -52,6 +52,17 @@ pub struct Added {
     pub failed: Vec<Error>,
 }
 
+impl Added {
+    pub(crate) fn count(&mut self, put: Put) {
+        *match put {
+            Put::New => &mut self.new,
+            Put::Grew => &mut self.grew,
+            Put::Superseded => &mut self.superseded,
+            Put::Known => &mut self.known,
+        } += 1;
+    }
+}
+
 /// A tape file, and its state on disk.
 struct Found {
     path: PathBuf,
@@ -165,12 +176,7 @@ impl Writer {
             let (tape, fault) = match rows {
                 Ok(rows) => {
                     let (tape, put) = self.put(&rows, &mut batch.anchors)?;
-                    *match put {
-                        Put::New => &mut added.new,
-                        Put::Grew => &mut added.grew,
-                        Put::Superseded => &mut added.superseded,
-                        Put::Known => &mut added.known,
-                    } += 1;
+                    added.count(put);
                     (added.bytes, batch.bytes) =
                         (added.bytes + rows.tape.bytes, batch.bytes + rows.tape.bytes);
                     (Some(tape), None)

@@ -211,6 +211,18 @@ fn a_model_without_a_price_is_named_and_a_price_of_a_person_wins() {
         "{}",
         stderr(&bad)
     );
+    // A table has no records, so nothing is said of damaged ones.
+    fs::write(directory.path().join("bytes.tsv"), b"model\xff\n").unwrap();
+    let tables = [("bytes.tsv", "it is not UTF-8"), ("/dev/zero", "more than")];
+    for (table, reason) in tables
+        .into_iter()
+        .filter(|(table, _)| cfg!(unix) || !table.starts_with('/'))
+    {
+        let bad = with(table);
+        let said = stderr(&bad);
+        assert_eq!(code(&bad), 6, "{said}");
+        assert!(said.contains(reason) && !said.contains("record"), "{said}");
+    }
 }
 
 #[test]
