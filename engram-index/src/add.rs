@@ -287,7 +287,7 @@ fn readers<'scope>(
         threads.spawn(move || {
             let own = changed.iter().skip(first).step_by(count);
             let mut read = own.map(|found| take_in::read(&found.path, texts));
-            read.try_for_each(|rows| send.send(rows))
+            read.all(|rows| send.send(rows).is_ok())
         });
         receive
     };
