@@ -46,8 +46,8 @@ pub struct LostSession {
 }
 
 impl PromptHistory {
-    /// The sessions that the history in a home names, in the order of their ids. A command of the harness (`/exit`) is no prompt, and a session
-    /// that has nothing else is none: such a session has no log. There are none where there is no such file, or where it cannot be read.
+    /// The sessions that the history in a home names, in the order of their ids. A command of the harness (`/exit`) is no prompt.
+    /// A session with commands only has no log, and is left out. Empty if the history is missing or cannot be read.
     pub fn sessions(&self, harness: &str, home: &Path) -> Vec<LostSession> {
         let path = home.join(self.file);
         let Ok(file) = open::found(&path) else {
@@ -120,7 +120,8 @@ fn first_line(prompt: &str) -> String {
     line.chars().take(PROMPT_CHARS).collect()
 }
 
-/// Reads the next line. False for one that is longer than the limit, of which the rest is passed over. `None` at the end, also at a fault.
+/// Reads the next line. `Some(false)` if the line is longer than the limit; the rest of that line is skipped. `None` at the end of the file,
+/// or if the file cannot be read.
 fn next_line(lines: &mut impl BufRead, line: &mut Vec<u8>) -> Option<bool> {
     line.clear();
     let read = lines

@@ -13,7 +13,8 @@ pub enum FormPlace<'p> {
     Stored(&'static str, &'p StoredSession),
 }
 
-/// One form of a harness's sessions. A harness lists those of which it can leave several of one session; the one that says most is first.
+/// One form of a harness's sessions. A harness lists its forms if it can leave one session in several of them. The form with the most facts
+/// is first.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionForm {
     /// The name, for people.

@@ -70,9 +70,11 @@ mod record;
 #[cfg(test)]
 mod reference;
 mod report;
+mod roots;
 mod show;
 mod size;
 mod skill;
+mod small_file;
 mod stats;
 mod summary;
 mod table;

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::error::AdapterError;
 #[cfg(feature = "parquet")]
 use engram_core::hash::Hash;
 use engram_core::prices::{BadPrices, Prices};
@@ -14,6 +15,10 @@ use serde_json::{Map, Value, json};
 
 use crate::keys::Keys;
 use crate::report::Reporter;
+use crate::small_file;
+
+/// The largest table of prices, in bytes.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Where prices come from.
 #[derive(Debug, Clone, Default, Args)]
@@ -31,11 +36,7 @@ impl PriceTable {
     /// If the file cannot be read.
     #[cfg(feature = "parquet")]
     pub fn hash(&self) -> Result<String, AdapterError> {
-        let own = match &self.file {
-            Some(file) => std::fs::read(file)
-                .map_err(|error| AdapterError::from(error).path(file.to_string_lossy()))?,
-            None => Vec::new(),
-        };
+        let own = self.own()?.unwrap_or_default();
         let text = [&own[..], Prices::BUILTIN.as_bytes()].concat();
         Ok(Hash::of_bytes(&text).to_string())
     }
@@ -45,15 +46,26 @@ impl PriceTable {
     /// # Errors
     /// If the file cannot be read, or is no table of prices.
     pub fn load(&self) -> Result<Cow<'static, Prices>, AdapterError> {
-        let Some(file) = &self.file else {
+        let Some(own) = self.own()? else {
             return Ok(Cow::Borrowed(Prices::builtin()));
         };
-        let at_file = |error: AdapterError| error.path(file.to_string_lossy());
-        let text = std::fs::read_to_string(file).map_err(|error| at_file(error.into()))?;
-        let invalid =
-            |fault: BadPrices| at_file(AdapterError::new(ErrorCode::Io).found(&fault.to_string()));
-        let own = Prices::parse(&text).map_err(invalid)?;
+        let invalid = |fault: BadPrices| io::Error::other(fault.to_string());
+        let own = small_file::text(own).and_then(|text| Prices::parse(&text).map_err(invalid));
+        let own = own.map_err(|error| small_file::error(error, self.path()))?;
         Ok(Cow::Owned(own.or(Prices::builtin())))
+    }
+
+    /// The bytes of the file, if there is one.
+    fn own(&self) -> Result<Option<Vec<u8>>, AdapterError> {
+        if self.file.is_none() {
+            return Ok(None);
+        }
+        let read = small_file::bytes(self.path(), MAX_BYTES).map(Some);
+        read.map_err(|error| small_file::error(error, self.path()))
+    }
+
+    fn path(&self) -> &Path {
+        self.file.as_deref().unwrap_or(Path::new(""))
     }
 }
 

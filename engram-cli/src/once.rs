@@ -60,7 +60,7 @@ impl<T> Once<T> {
         if !repeated.is_empty() && !report.is_verbose() {
             let inputs = count(repeated.len() as u64, "input");
             report.note(&format!(
-                "skipped     {inputs} with a session that another one has with as many prompts and calls (`-v` lists them)"
+                "skipped     {inputs} whose session is counted from another one (`-v` lists them)"
             ));
         }
         let own = self

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::io::Read as _;
 use std::path::Path;
+
+use crate::small_file;
 
 /// A file `.git` of a worktree is one line with a path.
 const MAX_BYTES: u64 = 8192;
@@ -23,15 +24,7 @@ fn main_checkout(directory: &Path) -> Option<String> {
         .ancestors()
         .find(|directory| fs::symlink_metadata(directory.join(".git")).is_ok())?;
     let link = root.join(".git");
-    if !fs::symlink_metadata(&link).ok()?.is_file() {
-        return None;
-    }
-    let mut text = String::new();
-    fs::File::open(&link)
-        .ok()?
-        .take(MAX_BYTES)
-        .read_to_string(&mut text)
-        .ok()?;
+    let text = small_file::found(&link, MAX_BYTES).ok()?;
     // `gitdir: /repository/.git/worktrees/name`; that of a submodule is below `.git/modules`.
     let git = Path::new(text.strip_prefix("gitdir:")?.trim());
     let worktrees = git.parent()?;

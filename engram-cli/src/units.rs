@@ -9,12 +9,14 @@ use std::str::FromStr;
 use clap::Args;
 use engram_adapters::Registry;
 use engram_adapters::sessions::{SessionLocation, SessionOptions, Unit, units};
+use engram_core::bounds::BoundedLines;
 use engram_core::error::{AdapterError, ErrorCode};
 
 use crate::exit::{Exit, Tally};
 use crate::homes::{self, in_short};
 use crate::keys::Keys;
 use crate::report::Reporter;
+use crate::small_file;
 use crate::summary::count;
 use crate::table::{self, Column, Fit, Look, Output, Screen, number, short_number, text};
 
@@ -154,10 +156,12 @@ impl Chosen {
     /// # Errors
     /// `io` if the file cannot be read, `malformed_record` with its line if it is not what `engram units --json` writes.
     pub fn read(file: &Path, shard: Option<Shard>) -> Result<Chosen, AdapterError> {
-        let at_file = |error: io::Error| AdapterError::from(error).path(file.to_string_lossy());
+        let at_file = |error: io::Error| small_file::error(error, file);
         let reader: Box<dyn BufRead> = match file.as_os_str() == "-" {
             true => Box::new(stdin().lock()),
-            false => Box::new(BufReader::new(File::open(file).map_err(at_file)?)),
+            false => Box::new(BufReader::new(BoundedLines::new(
+                File::open(file).map_err(at_file)?,
+            ))),
         };
         let mut chosen = Chosen::default();
         for (line, number) in reader.lines().zip(1..) {

@@ -225,7 +225,8 @@ pub const EDITORS: &[&str] = &["edit", "write"];
 /// Commands that print a file.
 const PRINT_COMMANDS: &[&str] = &["cat ", "sed -n", "head ", "tail "];
 
-/// A text with a line feed in place of every CR that is in front of none; none if it has no such CR. Some harnesses count lines like this.
+/// A text with `\n` in place of each CR that stands alone, so without a `\n` behind it. `None` if there is no such CR. Some harnesses count
+/// lines like this.
 pub fn split_at_cr(text: &str) -> Option<String> {
     let text = text.replace("\r\n", "\n");
     text.contains('\r').then(|| text.replace('\r', "\n"))

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use engram_core::adapter::SideInfo;
+use engram_core::bounds;
 
 /// The form in which the harness wrote a session. A recording may contain the same sessions in several forms; each form is
 /// checked separately.
@@ -100,11 +101,13 @@ impl Open for Files {
 /// The content of a file; `.zst` is decompressed.
 ///
 /// # Errors
-/// Those of the file system and of the decompressor.
+/// Those of the file system and of the decompressor; `FileTooLarge` for more than `expansion_ratio` of [`bounds`] allows.
 pub fn read_decompressed(path: &Path) -> io::Result<Vec<u8>> {
     let bytes = fs::read(path)?;
     if path.extension().is_some_and(|extension| extension == "zst") {
-        zstd::decode_all(bytes.as_slice())
+        let most = (bytes.len() as u64).saturating_mul(bounds::EXPANSION_RATIO);
+        let text = zstd::Decoder::new(bytes.as_slice())?;
+        bounds::read_all(text, most.max(bounds::EXPANSION_FREE))
     } else {
         Ok(bytes)
     }

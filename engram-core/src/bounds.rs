@@ -35,6 +35,22 @@ pub fn refuse_large(length: u64) -> io::Result<()> {
     }
 }
 
+/// All bytes of a reader that may have at most so many.
+///
+/// # Errors
+/// Those of the reader; `FileTooLarge` if there are more.
+pub fn read_all(reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = reader
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if read as u64 > most {
+        let what = format!("more than {most} bytes");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, what));
+    }
+    Ok(bytes)
+}
+
 /// Counts what is read from a compressed file.
 #[derive(Debug)]
 pub struct Counted<R> {

@@ -80,6 +80,7 @@ impl Prices {
     /// If a column is missing, a price is no number of 0 or more, or a tier is none of [`TIERS`].
     pub fn parse(text: &str) -> Result<Prices, BadPrices> {
         let mut lines = text
+            .trim_start_matches('\u{feff}')
             .lines()
             .enumerate()
             .map(|(index, line)| (index + 1, line))
@@ -311,6 +312,8 @@ mod tests {
             "line 2: `output` is empty"
         );
         assert!(fault("model\tinput\toutput\ttier\nm\t1\t1\t5\n").contains("`tier` is one of"));
+        // As spreadsheets write it.
+        assert!(Prices::parse("\u{feff}model\tinput\toutput\nm\t1\t1\n").is_ok());
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl SideInfo {
     #[must_use]
     pub fn complete(&self, identity: Identity) -> Identity {
         let session_id = identity.session_id.or_else(|| self.session_id.clone());
-        // A session of its own that another one started is a sub-agent's.
+        // A session that another session started is that of a sub-agent, even if its log does not state an agent.
         let agent_id = identity.agent_id.or_else(|| {
             session_id
                 .clone()

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::Scope;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use engram_core::bounds::BoundedLines;
@@ -12,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
 use crate::error::Error;
+use crate::rows::TapeRows;
 use crate::store::Writer;
 use crate::take_in;
 use crate::write::{Anchors, Put};
@@ -24,6 +27,10 @@ const LIST: &str = "index.jsonl";
 const BATCH_BYTES: u64 = 64 << 20;
 const BATCH_ANCHORS: usize = 2 << 20;
 const BATCH_TIME: Duration = Duration::from_secs(5);
+
+/// Threads that read tapes, and tapes that each of them reads ahead.
+const MAX_READERS: usize = 4;
+const WAITING: usize = 1;
 
 /// What a run has done.
 #[derive(Debug, Default, Serialize)]
@@ -43,6 +50,17 @@ pub struct Added {
     /// Files that are no valid tapes, or could not be read.
     #[serde(skip)]
     pub failed: Vec<Error>,
+}
+
+impl Added {
+    pub(crate) fn count(&mut self, put: Put) {
+        *match put {
+            Put::New => &mut self.new,
+            Put::Grew => &mut self.grew,
+            Put::Superseded => &mut self.superseded,
+            Put::Known => &mut self.known,
+        } += 1;
+    }
 }
 
 /// A tape file, and its state on disk.
@@ -131,10 +149,25 @@ impl Writer {
         added: &mut Added,
         each: &mut dyn FnMut(&Path),
     ) -> Result<(), Error> {
+        std::thread::scope(|threads| {
+            let readers = readers(threads, changed, self.texts);
+            self.write_in_order(changed, &readers, places, added, each)
+        })
+    }
+
+    fn write_in_order(
+        &mut self,
+        changed: &[Found],
+        readers: &[Receiver<Result<TapeRows, Error>>],
+        places: &HashMap<String, Place>,
+        added: &mut Added,
+        each: &mut dyn FnMut(&Path),
+    ) -> Result<(), Error> {
         let mut batch = Batch::default();
-        for found in changed {
+        for (found, reader) in changed.iter().zip(readers.iter().cycle()) {
             each(&found.path);
-            let rows = take_in::read(&found.path, self.texts);
+            // A reader ends early only by a panic, which ends this scope too.
+            let Ok(rows) = reader.recv() else { break };
             batch.begin(self)?;
             let old = places.get(&found.name).and_then(|place| place.tape);
             self.db
@@ -143,12 +176,7 @@ impl Writer {
             let (tape, fault) = match rows {
                 Ok(rows) => {
                     let (tape, put) = self.put(&rows, &mut batch.anchors)?;
-                    *match put {
-                        Put::New => &mut added.new,
-                        Put::Grew => &mut added.grew,
-                        Put::Superseded => &mut added.superseded,
-                        Put::Known => &mut added.known,
-                    } += 1;
+                    added.count(put);
                     (added.bytes, batch.bytes) =
                         (added.bytes + rows.tape.bytes, batch.bytes + rows.tape.bytes);
                     (Some(tape), None)
@@ -243,6 +271,27 @@ impl Writer {
         })()
         .map_err(|error| self.failed(error))
     }
+}
+
+/// Threads that read tapes, each of them one of so many: results come in the order of the tapes if they are received from one reader after the other.
+/// They end when nobody receives any more.
+fn readers<'scope>(
+    threads: &'scope Scope<'scope, '_>,
+    changed: &'scope [Found],
+    texts: bool,
+) -> Vec<Receiver<Result<TapeRows, Error>>> {
+    let count =
+        std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_READERS));
+    let reader = |first: usize| {
+        let (send, receive) = sync_channel(WAITING);
+        threads.spawn(move || {
+            let own = changed.iter().skip(first).step_by(count);
+            let mut read = own.map(|found| take_in::read(&found.path, texts));
+            read.all(|rows| send.send(rows).is_ok())
+        });
+        receive
+    };
+    (0..count.min(changed.len())).map(reader).collect()
 }
 
 /// The tapes of one transaction.

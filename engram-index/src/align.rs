@@ -3,7 +3,8 @@
 //! A line diff finds an order of equal lines. It is no proof for each of them: a `}` that a person wrote is equal to one that was deleted, and
 //! of two equal lines side by side nobody knows which one is new. So a line counts only
 //!
-//! * if no equal line beside it could have stayed instead (a long line that stands more often now could have, wherever it is), and
+//! * if no equal line beside it could have stayed instead (a long line that stands more often now could have, wherever it is, and a short one at
+//!   the end of a run), and
 //! * if it stands in a run of lines that tells enough, or between two such runs at the same distance.
 
 use std::collections::{HashMap, HashSet};
@@ -45,7 +46,8 @@ pub fn align(
 ) -> Aligned {
     let mut from = diff::stayed(&diff::hunks(old, new), new.len());
     let settled = Settled::new(old, new, same_cause);
-    let unclear = drop_unclear(old, new, &mut from, &settled, same_cause);
+    let mut unclear = drop_unclear(old, new, &mut from, &settled, same_cause);
+    drop_ends(old, new, &mut from, &mut unclear, whole);
     let kept = telling(old, new, &from, &settled, whole);
     for (from, kept) in from.iter_mut().zip(kept) {
         *from = from.filter(|_| kept);
@@ -171,6 +173,32 @@ fn drop_unclear(
             return unclear;
         }
         pairs = rest;
+    }
+}
+
+/// Lines that stand more often than in the old text are taken out at the ends of runs: who wrote what stands beside them may have written them too.
+/// Inside a run, between lines that tell, they stayed with these.
+fn drop_ends(
+    old: &[Key],
+    new: &[Key],
+    from: &mut [Option<usize>],
+    unclear: &mut [bool],
+    whole: bool,
+) {
+    let (in_old, in_new) = (counts(old), counts(new));
+    let is_more = |at: usize| in_old.get(&new[at]) < in_new.get(&new[at]);
+    let tells = |at: &usize| letters(new[*at]) >= ENOUGH_OF_ONE && !is_more(*at);
+    for run in runs(from) {
+        let end = run.new + run.count;
+        // The texts begin or end together.
+        let begins = whole && (run.old, run.new) == (0, 0);
+        let ends = whole && (run.old + run.count, end) == (old.len(), new.len());
+        let first = (run.new..end).find(|at| begins || tells(at));
+        let last = (run.new..end).rev().find(|at| ends || tells(at));
+        let inside = first.unwrap_or(end)..last.map_or(run.new, |last| last + 1);
+        for at in (run.new..end).filter(|at| is_more(*at) && !inside.contains(at)) {
+            (from[at], unclear[at]) = (None, true);
+        }
     }
 }
 
@@ -370,6 +398,16 @@ mod tests {
                 .collect::<String>()
         };
         assert_eq!(stayed(&code("abcdef"), &code("abxyfef")), "01-----");
+    }
+
+    #[test]
+    fn a_short_line_that_was_written_again_counts_inside_a_run_alone() {
+        let old = "value_1 = compute(1)\n}\n\nvalue_2 = compute(2)\nvalue_3 = compute(3)\n";
+        let inside = format!("}}\n\nhand_1 = think(1)\n{old}");
+        assert_eq!(stayed(old, &inside), "---01234");
+        // The first lines went with a block that was copied, and came back with the copy.
+        let at_an_end = "}\n\nhand_1 = think(1)\n}\n\nvalue_2 = compute(2)\nvalue_3 = compute(3)\n";
+        assert_eq!(stayed(old, at_an_end), "-----34");
     }
 
     #[test]

@@ -9,9 +9,9 @@ use rusqlite::Connection;
 
 use crate::align::{LONG, LOOSE, Loose, align, find_runs};
 use crate::answer::{Tier, Why};
-use crate::explain::{self, Query};
 use crate::files::{self, Files, Named};
 use crate::line_key::{self, Key, counts, letters};
+use crate::query::Query;
 use crate::replay::{Origin, Replay, State, replay};
 use crate::runs::{self, Of};
 use crate::steps::Step;
@@ -139,7 +139,7 @@ fn from_elsewhere(
 
 /// A file, and others of the index with the same path: sessions below different directories name it differently.
 fn same_file(db: &Connection, file: i64) -> rusqlite::Result<Files> {
-    let mut same = files::find(db, &[explain::path_of(db, file)?], None)?;
+    let mut same = files::find(db, &[files::path_of(db, file)?], None)?;
     same.insert(file, Named::default());
     Ok(same)
 }
@@ -234,7 +234,7 @@ impl<'t> Text<'t> {
         rest.into_iter()
             .for_each(|state| self.take_runs(state, tier, LOOSE));
         self.take_pieces(own, tier);
-        self.take_rearranged(&best);
+        self.take_rearranged(&best, own);
         self.take_reformatted(&best, tier, &stayed);
         false
     }
@@ -276,7 +276,8 @@ impl<'t> Text<'t> {
         states.for_each(|state| self.take_runs(state, Tier::Moved, needs));
         if is_mostly_same {
             self.take_patches(other, Tier::Moved);
-            best.iter().for_each(|best| self.take_rearranged(best));
+            best.iter()
+                .for_each(|best| self.take_rearranged(best, other));
         }
     }
 
@@ -288,18 +289,21 @@ impl<'t> Text<'t> {
         line_key::letters_of(self.text) >= half.max(MIN_LETTERS) && !self.counts.iter().any(is_new)
     }
 
-    /// Each line of a rearranged text stayed, however short it is, if all equal ones have one cause.
-    fn take_rearranged(&mut self, state: &State) {
+    /// Each line of a rearranged text stayed, however short it is, if all equal ones have one cause, and no later call removed it.
+    fn take_rearranged(&mut self, state: &State, own: &Replay) {
         if !self.is_rearranged(state) {
             return;
         }
+        let again = self.written_again(state, own);
         let mut causes: HashMap<Key, Option<Origin>> = HashMap::new();
         for (key, origin) in state.lines.iter().zip(state.origins.iter()) {
             let cause = causes.entry(*key).or_insert(Some(*origin));
             *cause = cause.filter(|known| known == origin);
         }
         for (key, found) in self.text.iter().zip(&mut self.found) {
-            if let (Some(Some(origin)), Found::Free) = (causes.get(key), *found) {
+            if let (Some(Some(origin)), Found::Free) = (causes.get(key), *found)
+                && !again.contains(key)
+            {
                 *found = Found::At(Tier::Moved, *origin);
             }
         }

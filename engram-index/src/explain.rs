@@ -8,11 +8,11 @@ use rusqlite::Connection;
 
 use crate::answer::{Answer, Item, LineCounts, Tier, Why};
 use crate::attribute::{self, Attributed, Line};
-use crate::files::{Earlier, InRepo, list};
+use crate::files::{list, path_of};
 use crate::hit::Hit;
+use crate::query::{Query, Words};
 use crate::rows::{Kind, What};
 use crate::steps::Step;
-use crate::window::Keys;
 use crate::{line_key, names, said, window};
 
 /// The share of fingerprints that a text has which mentions the lines.
@@ -20,68 +20,6 @@ const SHARE: f64 = 0.50;
 /// Most names of later edits, and of commands of the time.
 const MAX_LATER: usize = 3;
 const MAX_HINTS: usize = 3;
-
-/// A question about lines of a text.
-#[derive(Debug, Clone)]
-pub struct Query<'q> {
-    /// The absolute paths of the file: the one that was given, and where links lead.
-    pub paths: Vec<String>,
-    /// The same file as a repository knows it.
-    pub repo: Option<InRepo>,
-    /// Names that it had in earlier commits of `repo`, the newest first.
-    pub earlier: Vec<Earlier>,
-    /// The whole text.
-    pub text: &'q str,
-    /// The lines that are asked for, from 1, both ends included; all if `None`.
-    pub range: Option<(usize, usize)>,
-    /// Nothing that happened after this time, in milliseconds since 1970, counts.
-    pub at: Option<i64>,
-    /// The most items of the answer.
-    pub limit: usize,
-    /// Items that are left out at the beginning.
-    pub skip: usize,
-    /// What is read from the tapes.
-    pub words: Words,
-    /// Whether keys and tokens stand in what is read from the tapes.
-    pub keys: Keys,
-}
-
-/// The words of tapes that an answer has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Words {
-    /// None: nothing but the index is read.
-    None,
-    /// The prompt.
-    Prompt,
-    /// The prompt, those of the sessions above, the reasoning and the arguments of the call.
-    All,
-}
-
-impl<'q> Query<'q> {
-    /// A question about a whole text without a path.
-    pub fn new(text: &'q str) -> Query<'q> {
-        Query {
-            paths: Vec::new(),
-            repo: None,
-            earlier: Vec::new(),
-            text,
-            range: None,
-            at: None,
-            limit: 10,
-            skip: 0,
-            words: Words::All,
-            keys: Keys::Shown,
-        }
-    }
-
-    /// A question about a file.
-    pub fn of_file(path: &str, text: &'q str) -> Query<'q> {
-        Query {
-            paths: vec![path.to_owned()],
-            ..Query::new(text)
-        }
-    }
-}
 
 /// Who made one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -344,11 +282,6 @@ fn place_of(db: &Connection, hit: &Hit) -> rusqlite::Result<String> {
         path.to_string_lossy(),
         hit.call.unwrap_or(hit.seq)
     ))
-}
-
-pub(crate) fn path_of(db: &Connection, file: i64) -> rusqlite::Result<String> {
-    let sql = "SELECT CASE WHEN repo = 0 THEN path ELSE root || '/' || path END FROM file LEFT JOIN repo ON repo.id = repo WHERE file.id = ?1";
-    db.prepare_cached(sql)?.query_row([file], |row| row.get(0))
 }
 
 /// The last commands of sessions that changed the file or ran in its directory. They may have made lines that no edit explains.

@@ -4,37 +4,18 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::explain::Query;
 use crate::names;
+use crate::query::{InRepo, Query};
 
 /// Most files that one path means.
 const MAX_FILES: usize = 64;
-
-/// A file in a clone of a repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InRepo {
-    /// The address of the repository, in any form.
-    pub url: String,
-    /// The path below its root.
-    pub path: String,
-}
-
-/// A name that the file of a question had in earlier commits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Earlier {
-    /// The path below the root of the repository.
-    pub path: String,
-    /// When the commit was written that gave the file its next name, in milliseconds since 1970: what sessions did to a file of this name
-    /// later is of another file.
-    pub until: i64,
-}
 
 /// A file of the index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Named {
     /// Its full path.
     pub path: String,
-    /// If it is an earlier name of the file of a question: as [`Earlier::until`].
+    /// If it is an earlier name of the file of a question: as [`Earlier::until`](crate::Earlier::until).
     pub until: Option<i64>,
 }
 
@@ -148,4 +129,10 @@ pub fn list(files: &Files) -> String {
         .map(i64::to_string)
         .collect::<Vec<_>>()
         .join(",")
+}
+
+/// The full path of a file.
+pub(crate) fn path_of(db: &Connection, file: i64) -> rusqlite::Result<String> {
+    let sql = "SELECT CASE WHEN repo = 0 THEN path ELSE root || '/' || path END FROM file LEFT JOIN repo ON repo.id = repo WHERE file.id = ?1";
+    db.prepare_cached(sql)?.query_row([file], |row| row.get(0))
 }

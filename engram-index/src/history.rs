@@ -9,10 +9,12 @@ use crate::align::align;
 use crate::anchors::{self, Side};
 use crate::answer::{CallInfo, Quote};
 use crate::attribute;
-use crate::explain::{self, Query, Words, path_of};
+use crate::explain;
+use crate::files::path_of;
 use crate::files::{self, Files, Named, list};
 use crate::hit::Hit;
 use crate::line_key::Key;
+use crate::query::{Query, Words};
 use crate::replay::Replay;
 use crate::{line_key, lineage, replay, window};
 

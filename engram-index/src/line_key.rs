@@ -16,10 +16,13 @@ const HOLE: u64 = 0xff;
 /// The key of a line. A `\r` at its end belongs to the line end.
 pub fn key(line: &str) -> Key {
     let line = line.strip_suffix('\r').unwrap_or(line);
-    let is_quote = |c: &char| matches!(c, '"' | '\'' | '`');
-    let letters = || line.chars().filter(|c| !c.is_whitespace());
-    let bare: String = letters().filter(|c| !is_quote(c)).collect();
-    let count = letters().count() as u64;
+    let (mut bare, mut count) = (String::with_capacity(line.len()), 0_u64);
+    for c in line.chars().filter(|c| !c.is_whitespace()) {
+        count += 1;
+        if !matches!(c, '"' | '\'' | '`') {
+            bare.push(c);
+        }
+    }
     let exact = first_bytes(line.as_bytes()) & EXACT;
     (first_bytes(bare.as_bytes()) & !EXACT & !HOLE) | exact | count.min(HOLE - 1)
 }

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
+use crate::parts::Parts;
 use crate::rows::{
     CallRow, Facts, FileRef, Kind, PromptRow, SpanRow, StepRow, TapeRow, TapeRows, UsageRow, What,
 };
@@ -176,6 +177,7 @@ fn steps(db: &Connection, tape: i64) -> rusqlite::Result<Vec<StepRow>> {
     let sql = "SELECT seq, nth, call, ifnull(r.url, ''), ifnull(r.root, ''), file.path, ifnull(orepo.url, ''), ifnull(orepo.root, ''),
         o.path, kind, flags, t, data FROM step JOIN file ON file.id = file LEFT JOIN repo r ON r.id = file.repo
         LEFT JOIN file o ON o.id = other LEFT JOIN repo orepo ON orepo.id = o.repo WHERE tape = ?1 ORDER BY seq, nth";
+    let mut parts = Parts::default();
     let step = |row: &Row<'_>| {
         let other: Option<String> = row.get(8)?;
         let (url, root) = (row.get(6)?, row.get(7)?);
@@ -195,7 +197,10 @@ fn steps(db: &Connection, tape: i64) -> rusqlite::Result<Vec<StepRow>> {
             has_before: flags & 2 != 0,
             after_command: flags & 4 != 0,
             t: row.get(11)?,
-            data: row.get(12)?,
+            // Damaged data is other data than that of any tape.
+            data: parts
+                .unpack(db, row.get_ref(12)?.as_blob()?)?
+                .unwrap_or_default(),
         })
     };
     db.prepare_cached(sql)?.query_map([tape], step)?.collect()

@@ -441,7 +441,7 @@ impl Rebuild {
                 (None, Some(old), Some(hash)) => replaced_to(old, &arguments.replaced, &hash)?,
                 _ => return None,
             };
-            // One line that is none of those after it: what it was does not matter.
+            // One line that differs from all lines after it: its content does not matter.
             let one_of_new = || {
                 new.split('\n')
                     .find(|text| row.bh.is_some_and(|hash| is_hash(text, &hash)))

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::anchors::{MIN_ANCHORS, common};
 use crate::answer::{Mention, Quote};
-use crate::explain::Query;
+use crate::query::Query;
 use crate::runs::{self, Of};
 use crate::store;
 use crate::window::{self, Keys, There};

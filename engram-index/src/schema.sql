@@ -28,12 +28,13 @@ CREATE TABLE span (
     what INTEGER NOT NULL, b0 INTEGER, b1 INTEGER, a0 INTEGER, a1 INTEGER, bh BLOB, ah BLOB, fbh BLOB, fah BLOB, lines INTEGER,
     flags INTEGER NOT NULL, t INTEGER
 );
--- What a read or an edit left of its file: lines as differences, as `rows.rs` and `diff.rs` say. `flags`: 1 whole, 2 has the text before,
+-- What a read or an edit left of its file: lines as differences, as `rows.rs` and `diff.rs` say, in the parts of `parts.rs`. `flags`: 1 whole, 2 has the text before,
 -- 4 a command ran since the last step.
 CREATE TABLE step (
     tape INTEGER NOT NULL, seq INTEGER NOT NULL, nth INTEGER NOT NULL, call INTEGER, file INTEGER NOT NULL, other INTEGER,
     kind INTEGER NOT NULL, flags INTEGER NOT NULL, t INTEGER, data BLOB NOT NULL, PRIMARY KEY (tape, seq, nth)
 );
+CREATE TABLE part (name INTEGER PRIMARY KEY, data BLOB NOT NULL);
 -- Fingerprints, as `runs.rs` says: of changes (`what` 0), of what was said (1), and of lines (2). A block has sorted entries from its first on.
 CREATE TABLE run (id INTEGER PRIMARY KEY, what INTEGER NOT NULL, entries INTEGER NOT NULL);
 CREATE TABLE block (

@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use crate::diff;
 use crate::files::{Files, list};
 use crate::line_key::{Key, is_hole};
+use crate::parts::Parts;
 use crate::rows::{Digest, Kind};
 
 /// Most steps that are read.
@@ -97,16 +98,18 @@ pub fn load(
     if files.is_empty() {
         return Ok((Vec::new(), false));
     }
+    // `+` keeps SQLite from an index of files: the spans of one tape are few, those of a file as many as its steps.
     let sql = format!(
         "SELECT step.tape, step.seq, step.call, step.file, step.t, step.kind, step.other, step.flags, tape.harness, tape.session, call.call_id,
         step.data, tape.tape_hash, span.fbh, span.fah FROM step JOIN tape ON tape.id = step.tape
         LEFT JOIN call ON call.tape = step.tape AND call.seq = step.call
-        LEFT JOIN span ON span.file = step.file AND span.tape = step.tape AND span.seq = step.seq WHERE step.file IN ({}) ORDER BY step.tape, step.seq, step.nth LIMIT {MAX_STEPS}",
+        LEFT JOIN span ON +span.file = step.file AND span.tape = step.tape AND span.seq = step.seq WHERE step.file IN ({}) ORDER BY step.tape, step.seq, step.nth LIMIT {MAX_STEPS}",
         list(files)
     );
     let mut find = db.prepare(&sql)?;
     let mut rows = find.query([])?;
     let (mut steps, mut written) = (Vec::new(), HashMap::new());
+    let mut parts = Parts::default();
     let mut hashes: HashMap<i64, [u8; 16]> = HashMap::new();
     while let Some(row) = rows.next()? {
         let harness: i64 = row.get(8)?;
@@ -130,7 +133,11 @@ pub fn load(
         hashes.insert(step.tape, row.get(12)?);
         let last: &mut Vec<Key> = written.entry((step.tape, step.file)).or_default();
         // Data that does not fit is damage that `verify` finds: the step has no text then.
-        if texts(&mut step, last, row.get_ref(11)?.as_blob()?).is_none() {
+        let data = parts.unpack(db, row.get_ref(11)?.as_blob()?)?;
+        if data
+            .and_then(|data| texts(&mut step, last, &data))
+            .is_none()
+        {
             step.kind = Kind::Lost;
         }
         steps.push(step);

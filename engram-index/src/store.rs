@@ -8,14 +8,17 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
+use crate::Index;
 use crate::error::Error;
 use crate::rows::FileRef;
 
 /// The database in the directory of an index.
 pub const DATABASE: &str = "index.db";
 const LOCK: &str = "index.lock";
+/// What SQLite calls a database in memory.
+const MEMORY: &str = ":memory:";
 /// Raised by every change of `schema.sql`.
-pub const SCHEMA: i64 = 7;
+pub const SCHEMA: i64 = 8;
 /// What SQLite calls the application id, "Engr": a database without it is somebody else's.
 const APPLICATION: i32 = 0x456e_6772;
 /// Where the header of a database has the application id, and its length up to there.
@@ -43,7 +46,8 @@ pub struct Writer {
     pub(crate) interned: Interned,
     /// True if texts have fingerprints.
     pub(crate) texts: bool,
-    _lock: File,
+    /// Of an index in memory, nobody else knows.
+    lock: Option<File>,
 }
 
 impl Writer {
@@ -52,7 +56,6 @@ impl Writer {
     /// # Errors
     /// [`Error::OtherSchema`], or as the file system and SQLite give them.
     pub fn open(directory: &Path, wait: impl FnOnce()) -> Result<Writer, Error> {
-        make_directory(directory).map_err(Error::io(directory))?;
         let lock = lock(directory, wait)?;
         Writer::at(&directory.join(DATABASE), lock)
     }
@@ -70,6 +73,31 @@ impl Writer {
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(Error::io(&path)(error)),
         }
+    }
+
+    /// An index in memory. It takes tapes as one in a directory does, and is gone with the process; [`Writer::into_index`] makes it answer.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn in_memory() -> Result<Writer, Error> {
+        let path = Path::new(MEMORY);
+        let db = Connection::open_in_memory().map_err(|error| Error::sqlite(path, error))?;
+        Writer::of(path, db, None)
+    }
+
+    /// The index, which is only read from now on: another process may write it.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn into_index(self) -> Result<Index, Error> {
+        let failed = |error| Error::sqlite(&self.path, error);
+        self.db
+            .pragma_update(None, "query_only", true)
+            .map_err(failed)?;
+        Ok(Index {
+            path: self.path,
+            db: self.db,
+        })
     }
 
     /// Opens a database at a path, with the lock of its directory.
@@ -93,6 +121,12 @@ impl Writer {
             set("journal_size_limit", &(8 << 20))
         })()
         .map_err(failed)?;
+        Writer::of(path, db, Some(lock))
+    }
+
+    /// Makes the tables of a new database, and looks whether those of an old one are of this schema.
+    fn of(path: &Path, db: Connection, lock: Option<File>) -> Result<Writer, Error> {
+        let failed = |error| Error::sqlite(path, error);
         match version(&db, path)? {
             0 => {
                 let sql = format!("BEGIN; {SQL} PRAGMA user_version = {SCHEMA}; COMMIT;");
@@ -114,7 +148,7 @@ impl Writer {
             db,
             interned: Interned::default(),
             texts,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -129,8 +163,8 @@ impl Writer {
     }
 
     /// The lock, when the database is closed.
-    pub(crate) fn into_lock(self) -> File {
-        self._lock
+    pub(crate) fn into_lock(self) -> Option<File> {
+        self.lock
     }
 
     /// Limits the size of the database, for tests of a full disk: SQLite then fails as it does without room.
@@ -345,7 +379,9 @@ fn open_lock(path: &Path) -> Result<File, Error> {
         .map_err(Error::io(path))
 }
 
+/// The lock of a directory, which is made if it is not there.
 pub(crate) fn lock(directory: &Path, wait: impl FnOnce()) -> Result<File, Error> {
+    make_directory(directory).map_err(Error::io(directory))?;
     let path = directory.join(LOCK);
     let file = open_lock(&path)?;
     match file.try_lock() {

@@ -1,11 +1,11 @@
 //! One tape becomes rows, in one reading that also checks it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use engram_core::anchor::{SCHEME, anchors};
-use engram_core::check::check_stream;
+use engram_core::check::{Checker, Violation};
 use engram_core::event::{
     CodeEdit, CodeRead, EditOp, Event, EventRecord, Meta, Range, SessionFacts, SpanLink, Status,
     ToolCall, ToolResult, Usage,
@@ -40,101 +40,130 @@ const MAX_PATHS: usize = 64;
 /// # Errors
 /// [`Error::Io`] if it cannot be read, [`Error::BadTape`] if it is no valid tape.
 pub fn read(path: &Path, texts: bool) -> Result<TapeRows, Error> {
-    let reader = tape_file::open(path).map_err(Error::io(path))?;
-    let mut tee = Tee {
-        inner: reader,
-        line: Vec::new(),
-        offset: 0,
-        builder: Builder {
+    read_text(path, tape_file::open(path).map_err(Error::io(path))?, texts)
+}
+
+/// As [`read`], of a text that is open already. `place` is named in errors.
+pub fn read_text(place: &Path, mut text: impl BufRead, texts: bool) -> Result<TapeRows, Error> {
+    let mut reading = Reading::new(texts);
+    while !reading.checker.is_full() {
+        let read = match text.fill_buf() {
+            Ok([]) => break,
+            Ok(chunk) => {
+                reading.take(chunk);
+                chunk.len()
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            // Compressed data that is damaged is a damaged tape, and no fault of the file system.
+            Err(error) if error.raw_os_error().is_none() => {
+                return Err(Error::BadTape {
+                    path: place.to_owned(),
+                    line: 0,
+                    what: error.to_string(),
+                });
+            }
+            Err(error) => return Err(Error::io(place)(error)),
+        };
+        text.consume(read);
+    }
+    reading.finish(place)
+}
+
+/// The reading of one tape: its text comes in pieces of any size, and each line is checked and goes to the builder.
+#[derive(Default)]
+pub struct Reading {
+    checker: Checker,
+    builder: Builder,
+    hasher: StreamHasher,
+    /// The beginning of a line whose end has not come yet.
+    line: Vec<u8>,
+    /// The byte after the last whole line.
+    offset: u64,
+    /// The first violation, with its line.
+    fault: Option<(u64, String)>,
+}
+
+impl Reading {
+    /// The reading of a new tape; with `texts`, also for the fingerprints of what is said.
+    pub fn new(texts: bool) -> Reading {
+        let builder = Builder {
             texts,
             ..Builder::default()
-        },
-        hasher: StreamHasher::default(),
-    };
-    let mut fault = None;
-    let checked = check_stream(&mut tee, &mut |violation| {
+        };
+        Reading {
+            builder,
+            ..Reading::default()
+        }
+    }
+
+    fn take(&mut self, chunk: &[u8]) {
+        self.hasher.update(chunk);
+        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
+            if self.line.is_empty() && piece.ends_with(b"\n") {
+                self.whole(piece);
+                continue;
+            }
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                let mut line = std::mem::take(&mut self.line);
+                self.whole(&line);
+                line.clear();
+                self.line = line;
+            }
+        }
+    }
+
+    fn whole(&mut self, line: &[u8]) {
+        self.checker.line(line, &mut keep_first(&mut self.fault));
+        if let Ok(text) = str::from_utf8(line.strip_suffix(b"\n").unwrap_or(line)) {
+            self.builder.line(text, self.offset);
+        }
+        self.offset += line.len() as u64;
+    }
+
+    /// The rows of the tape, when all of it was read.
+    ///
+    /// # Errors
+    /// [`Error::BadTape`] if it is no valid tape.
+    pub fn finish(mut self, place: &Path) -> Result<TapeRows, Error> {
+        if !self.line.is_empty() {
+            let rest = &self.line;
+            self.checker.line(rest, &mut keep_first(&mut self.fault));
+        }
+        self.checker.end(&mut keep_first(&mut self.fault));
+        if let Some((line, what)) = self.fault.or_else(|| self.builder.fault.clone()) {
+            return Err(Error::BadTape {
+                path: place.to_owned(),
+                line,
+                what,
+            });
+        }
+        let mut rows = self.builder.finish();
+        (rows.tape.tape_hash, rows.tape.bytes) = (digest(&self.hasher.finish().0), self.offset);
+        Ok(rows)
+    }
+}
+
+/// Keeps the first violation that is reported.
+fn keep_first(fault: &mut Option<(u64, String)>) -> impl FnMut(Violation) {
+    |violation| {
         fault.get_or_insert_with(|| {
             (
                 violation.line,
                 format!("{}: {}", violation.rule, violation.what),
             )
         });
-    });
-    // Compressed data that is damaged is a damaged tape, and no fault of the file system.
-    if let Err(error) = checked {
-        return Err(match error.raw_os_error() {
-            Some(_) => Error::io(path)(error),
-            None => Error::BadTape {
-                path: path.to_owned(),
-                line: 0,
-                what: error.to_string(),
-            },
-        });
-    }
-    let bad = |(line, what)| {
-        Err(Error::BadTape {
-            path: path.to_owned(),
-            line,
-            what,
-        })
-    };
-    let Tee {
-        offset,
-        builder,
-        hasher,
-        ..
-    } = tee;
-    if let Some(fault) = fault.or_else(|| builder.fault.clone()) {
-        return bad(fault);
-    }
-    let mut rows = builder.finish();
-    (rows.tape.tape_hash, rows.tape.bytes) = (digest(&hasher.finish().0), offset);
-    Ok(rows)
-}
-
-/// Gives the lines of a tape to the builder while the checker reads them.
-struct Tee<R> {
-    inner: R,
-    line: Vec<u8>,
-    /// The byte after the last whole line.
-    offset: u64,
-    builder: Builder,
-    hasher: StreamHasher,
-}
-
-impl<R: BufRead> Read for Tee<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let from = self.fill_buf()?;
-        let count = from.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&from[..count]);
-        self.consume(count);
-        Ok(count)
     }
 }
 
-impl<R: BufRead> BufRead for Tee<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.inner.fill_buf()
+impl Write for Reading {
+    fn write(&mut self, chunk: &[u8]) -> io::Result<usize> {
+        self.take(chunk);
+        Ok(chunk.len())
     }
 
-    fn consume(&mut self, count: usize) {
-        // What is consumed was filled before, so nothing is read here.
-        let Ok(chunk) = self.inner.fill_buf() else {
-            return;
-        };
-        let chunk = &chunk[..count.min(chunk.len())];
-        self.hasher.update(chunk);
-        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
-            self.line.extend_from_slice(piece);
-            if piece.ends_with(b"\n") {
-                if let Ok(line) = str::from_utf8(&self.line[..self.line.len() - 1]) {
-                    self.builder.line(line, self.offset);
-                }
-                self.offset += self.line.len() as u64;
-                self.line.clear();
-            }
-        }
-        self.inner.consume(count);
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

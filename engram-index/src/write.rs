@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::diff;
 use crate::error::Error;
 use crate::line_key::letters;
+use crate::parts;
 use crate::read_back::{self, Stored};
 use crate::rows::{CallRow, Digest, Kind, PromptRow, SaidRow, SpanRow, StepRow, TapeRow, TapeRows};
 use crate::runs::{self, Entry, Of};
@@ -317,6 +318,7 @@ impl Writer {
             .as_ref()
             .map(|other| self.file(other))
             .transpose()?;
+        let data = parts::pack(&self.db, &row.data)?;
         let sql = "INSERT INTO step (tape, seq, nth, call, file, other, kind, flags, t, data)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
         self.db.prepare_cached(sql)?.execute(params![
@@ -329,7 +331,7 @@ impl Writer {
             row.kind as i64,
             row.flags(),
             row.t,
-            row.data
+            data
         ])?;
         let is_part = matches!(row.kind, Kind::Piece | Kind::Appended);
         if is_part || matches!(row.kind, Kind::Changed | Kind::Created) {

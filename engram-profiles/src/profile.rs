@@ -6,14 +6,10 @@ use engram_core::tool_kind::ToolKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::canonical;
-use crate::error::ProfileError;
-use crate::hash::ProfileHash;
 use crate::limits::{
     MAX_ARGS, MAX_ENV, MAX_EVIDENCE_BYTES, MAX_FILES, MAX_GRACE, MAX_LINE_BYTES, MAX_MILLISECONDS,
-    MAX_NAME, MAX_PROFILE_BYTES, MAX_REGEX, MAX_REQUESTS, MAX_RESULT_BYTES, MAX_TOOLS, MAX_VERSION,
+    MAX_NAME, MAX_REGEX, MAX_REQUESTS, MAX_RESULT_BYTES, MAX_TOOLS, MAX_VERSION,
 };
-use crate::validate;
 
 /// `AgentAdapterProfileV1`: how one command-line agent is run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -395,23 +391,6 @@ impl VersionProbe {
 }
 
 impl Profile {
-    /// Reads a profile whose bytes are canonical, and its hash.
-    ///
-    /// # Errors
-    /// `profile_invalid`, with the place: bytes that are not canonical, an unknown or missing field, a value against a rule.
-    pub fn parse(bytes: &[u8]) -> Result<(Profile, ProfileHash), ProfileError> {
-        if bytes.len() > MAX_PROFILE_BYTES {
-            return Err(ProfileError::invalid(
-                "",
-                format!("a profile has at most {MAX_PROFILE_BYTES} bytes"),
-            ));
-        }
-        canonical::parse_exact(bytes)?;
-        let profile: Profile = canonical::read(bytes)?;
-        validate::check(&profile)?;
-        Ok((profile, ProfileHash::of(bytes)))
-    }
-
     /// The flags of a tier; `None` if the tier cannot be had.
     pub fn flags(&self, tier: Tier) -> Option<&[String]> {
         self.permission_mode_map

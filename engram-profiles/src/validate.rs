@@ -1,11 +1,14 @@
-//! The rules of a profile that its types do not state.
+//! Reading a profile: its canonical form, its types, and the rules that the types do not state.
 
 use std::fmt::Display;
 
+use crate::canonical;
 use crate::error::ProfileError;
+use crate::hash::ProfileHash;
 use crate::limits::{
     MAX_ARGS, MAX_ENV, MAX_EVIDENCE_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_GRACE, MAX_LINE_BYTES,
-    MAX_MILLISECONDS, MAX_NAME, MAX_REQUESTS, MAX_RESULT_BYTES, MAX_TEXT, MAX_TOOLS,
+    MAX_MILLISECONDS, MAX_NAME, MAX_PROFILE_BYTES, MAX_REQUESTS, MAX_RESULT_BYTES, MAX_TEXT,
+    MAX_TOOLS,
 };
 use crate::profile::{
     AdapterMode, HarnessName, InputMode, OutputMode, Profile, ToolBridge, VersionProbe, range,
@@ -16,6 +19,25 @@ use crate::template::{self, ARG_PLACEHOLDERS, EXE, PERMISSION, PROMPT, PROMPT_FI
 const PROXIES: &[&str] = &["all_proxy", "http_proxy", "https_proxy", "no_proxy"];
 
 type Checked = Result<(), ProfileError>;
+
+impl Profile {
+    /// Reads a profile whose bytes are canonical, and its hash.
+    ///
+    /// # Errors
+    /// `profile_invalid`, with the place: bytes that are not canonical, an unknown or missing field, a value against a rule.
+    pub fn parse(bytes: &[u8]) -> Result<(Profile, ProfileHash), ProfileError> {
+        if bytes.len() > MAX_PROFILE_BYTES {
+            return Err(ProfileError::invalid(
+                "",
+                format!("a profile has at most {MAX_PROFILE_BYTES} bytes"),
+            ));
+        }
+        canonical::parse_exact(bytes)?;
+        let profile: Profile = canonical::read(bytes)?;
+        check(&profile)?;
+        Ok((profile, ProfileHash::of(bytes)))
+    }
+}
 
 /// Checks everything.
 ///

@@ -1,10 +1,11 @@
 //! Reads files whose content someone else chose: at most so many bytes.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Component, Path};
 
+use engram_core::bounds::read_all;
 use rustix::fs::{Mode, OFlags};
 
 /// The bytes of a file that the caller named. It may be a pipe.
@@ -12,7 +13,7 @@ use rustix::fs::{Mode, OFlags};
 /// # Errors
 /// Those of the file system; `FileTooLarge`.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    take(File::open(path)?, most)
+    all(File::open(path)?, most)
 }
 
 /// The same as text.
@@ -29,7 +30,7 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
 /// # Errors
 /// As [`read`]; `InvalidInput` if it is no file.
 pub fn read_left(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    take(open_left(path)?, most)
+    all(open_left(path)?, most)
 }
 
 /// The bytes of a file below a directory in which an agent may have changed everything: no link is followed on any part of the way.
@@ -48,7 +49,7 @@ pub fn read_below(root: &Path, below: &Path, most: u64) -> io::Result<Vec<u8>> {
     for part in above {
         directory = rustix::fs::openat(&directory, *part, flags, Mode::empty())?;
     }
-    take(open_file(directory.as_fd(), Path::new(name))?, most)
+    all(open_file(directory.as_fd(), Path::new(name))?, most)
 }
 
 /// Opens a file that an agent may have left.
@@ -81,17 +82,13 @@ fn no_file() -> io::Error {
     )
 }
 
-fn take(file: File, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("more than {most} bytes"),
-        ))
-    } else {
-        Ok(bytes)
+fn all(file: File, most: u64) -> io::Result<Vec<u8>> {
+    // The system knows that a file is too large before any of it is in memory.
+    if file.metadata()?.len() > most {
+        let what = format!("more than {most} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
+    read_all(file, most)
 }
 
 #[cfg(test)]

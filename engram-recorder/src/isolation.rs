@@ -193,7 +193,7 @@ pub fn carry_out(
     let end = loop {
         if untold.is_some_and(Stop::is_asked) {
             untold = None;
-            // One that has ended does not hear it, and one that does not end in time is killed.
+            // An error means that the child has ended. A child that does not end in time is killed below.
             let words = child.stdin.as_mut();
             let _ = words.map_or(Ok(()), |words| words.write_all(stop::WORD.as_bytes()));
         }

@@ -22,15 +22,15 @@ pub struct Judged {
     pub shows: BTreeMap<String, u64>,
     /// How many sessions there were.
     pub sessions: u64,
-    /// The version as which they were judged: the nearest one that is recorded, if this one is not.
+    /// The version under which they were judged, if it is not their own: the nearest version that is recorded.
     pub as_version: Option<String>,
 }
 
 /// Counter-examples that are kept of a check.
 const EXAMPLES: usize = 3;
 
-/// Judges the recordings `<tree>/<harness>/<version>/`. A version that no adapter has a row for is judged as the nearest one that has: in a
-/// copy in which its number is replaced.
+/// Judges the recordings `<tree>/<harness>/<version>/`. If no adapter has a row for the version, a copy of the recordings is judged, in which
+/// the number of the nearest version with a row stands in place of the version's own number.
 ///
 /// # Errors
 /// If there are none, or no adapter knows the harness.

@@ -4,6 +4,7 @@ mod corpus;
 mod mutate;
 pub mod run;
 mod seeds;
+mod target;
 pub mod targets;
 
 pub use corpus::Corpus;

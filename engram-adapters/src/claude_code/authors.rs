@@ -33,7 +33,7 @@ const INTERRUPTS: &[&str] = &[
 /// The unmarked summary of a compaction begins so.
 const COMPACTED: &str = "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below";
 
-/// What a model sees of its call that a person denied begins so; the second is what a sub-agent sees.
+/// How the result of a call begins if a person denied the call. The second text is the one in logs of sub-agents.
 pub(super) const DENIED_BY_PERSON: [&str; 2] = [
     "The user doesn't want to proceed with this tool use.",
     "Permission for this tool use was denied.",

@@ -143,7 +143,8 @@ impl Out<'_, '_> {
         }
     }
 
-    /// The number of the latest call with this id that has no result; `None` in step 1, which so checks also what is emitted without one.
+    /// The number of the latest call with this id that has no result. Always `None` in step 1, so that step 1 also checks what is emitted
+    /// only if there is no such call.
     pub(super) fn seq_of_open_call(&self, call_id: Text<'_>) -> Option<Seq> {
         if let Out::Emit(out) = self {
             out.seq_of_open_call(call_id)

@@ -44,23 +44,33 @@ fn words_of_hooks_are_apart_from_those_of_a_person() {
 
 #[test]
 fn a_prompt_that_a_call_asks_for_is_the_models() {
-    let prompt = |task: &str| {
-        user(
-            task,
-            &format!(r"Your task is to look.\n<objective>\n{task}\n</objective>"),
+    let template =
+        |task: &str| format!(r"Your task is to look.\n<objective>\n{task}\n</objective>");
+    let turn = |tool: &str, argument: &str| {
+        let call = format!(
+            r#"{{"id":"{tool}","name":"{tool}","args":{{"{argument}":"find it"}},"result":[{{"functionResponse":{{"id":"{tool}","name":"{tool}","response":{{"output":"found"}}}}}}],"status":"success","timestamp":"2026-11-21T09:58:16.010Z"}}"#
+        );
+        format!(
+            r#"{{"id":"m{tool}",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#
         )
     };
-    let call = r#"{"id":"c","name":"codebase_investigator","args":{"objective":"find it"},"result":[{"functionResponse":{"id":"c","name":"codebase_investigator","response":{"output":"found"}}}],"status":"success","timestamp":"2026-11-21T09:58:16.010Z"}"#;
-    let turn = format!(
-        r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#
-    );
-    let events = events(&[&prompt("find it"), &turn, &prompt("something else")]);
-    let by: Vec<_> = events
-        .iter()
-        .filter(|event| event["k"] == "msg.in")
-        .map(|event| &event["by"])
-        .collect();
-    assert_eq!(by, ["agent", "person"]);
+    let authors = |lines: &[&str]| -> Vec<Value> {
+        let prompts = events(lines).into_iter();
+        let prompts = prompts.filter(|event| event["k"] == "msg.in");
+        prompts.map(|event| event["by"].clone()).collect()
+    };
+
+    let call = turn("codebase_investigator", "objective");
+    let (first, task) = (user("a", "find it"), user("b", &template("find it")));
+    let other = user("c", &template("something else"));
+    let by = authors(&[&first, &task, &call, &other]);
+    assert_eq!(by, ["person", "agent", "person"]);
+
+    // The prompt is the argument itself (0.33.2, recorded).
+    let call = turn("generalist", "request");
+    let (again, other) = (user("b", "find it"), user("c", "something else"));
+    let by = authors(&[&first, &again, &call, &other]);
+    assert_eq!(by, ["person", "agent", "person"]);
 }
 
 #[test]

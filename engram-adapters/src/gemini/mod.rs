@@ -192,7 +192,7 @@ impl Conversion for Session {
     fn decide(&mut self) {
         self.events.decide(
             std::mem::take(&mut self.notes.list),
-            std::mem::take(&mut self.notes.objectives),
+            std::mem::take(&mut self.notes.tasks),
             std::mem::take(&mut self.notes.typed_sessions),
         );
     }

@@ -120,7 +120,7 @@ pub struct Notes {
     form: Form,
     pub list: Vec<Note>,
     /// What calls ask of a sub-agent, by the key of the text.
-    pub objectives: HashSet<u64>,
+    pub tasks: HashSet<u64>,
     /// The sessions that `logs.json` names.
     pub typed_sessions: BTreeSet<String>,
 }
@@ -130,7 +130,7 @@ impl Notes {
         Notes {
             form,
             list: Vec::new(),
-            objectives: HashSet::new(),
+            tasks: HashSet::new(),
             typed_sessions: BTreeSet::new(),
         }
     }

@@ -108,8 +108,8 @@ pub(super) fn without_hook(output: &str) -> &str {
     }
 }
 
-/// The argument with the task of a sub-agent, and the name of the section with it in the sub-agent's prompt.
-pub(super) const OBJECTIVE: &str = "objective";
+/// The arguments with the task of a sub-agent (0.12.0 to 0.38.2): the prompt has an `objective` in a template, and is a `request` itself.
+pub(super) const TASKS: [&str; 2] = ["objective", "request"];
 
 /// The task in the prompt that the harness makes for a sub-agent (0.12.0 to 0.38.2), as the argument of the call has it.
 pub(super) fn objective(prompt: &str) -> Option<String> {

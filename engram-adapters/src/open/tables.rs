@@ -41,8 +41,8 @@ impl NeededTable {
 }
 
 impl StoreTables {
-    /// True for a database of this kind, even if it is not whole: all names are there, one table is that of the harness by its columns, or
-    /// the file has the name that the harness gives and one of the tables.
+    /// True for a database of this kind, even if some of its tables are missing. Any of three facts proves the kind: it has tables of all
+    /// names; it has a table whose columns only this harness uses; its file has the harness's name and it has at least one of the tables.
     pub fn are_in(&self, database: &DatabaseFile<'_>) -> bool {
         let is_there = |table: &NeededTable| database.has(table.name);
         let is_mark = |table: &NeededTable| {

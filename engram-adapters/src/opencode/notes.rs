@@ -26,7 +26,7 @@ pub struct Note {
     pub prompt: PromptPart,
     /// The message whose request ends with it; 0 if none does.
     pub ends_request: u64,
-    /// The number of the record of its message: its own, or of the one that the part belongs to.
+    /// The number of the record of its message. For a message, its own number; for a part, the number of the message that it belongs to.
     pub message: u32,
     /// Something stands after the parts of the message.
     pub has_end: bool,

@@ -1,4 +1,4 @@
-//! What a message, a part or a line says, to compare it with an earlier one that has its id.
+//! The facts of a message, a part or a line, to compare it with an earlier record of the same id.
 
 use engram_core::keys::hash64;
 

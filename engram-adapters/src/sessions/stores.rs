@@ -14,7 +14,7 @@ use crate::registry::Registry;
 /// An open store and the adapter that converts its sessions.
 pub type RegisteredStore = (&'static Registration, Box<dyn Store>);
 
-/// The adapter whose store has its root at this directory, if it is such a root.
+/// The adapter whose stores have their root at this directory. `None` if the directory is no root of a store.
 pub fn store_at_root(registry: &Registry, directory: &Path) -> Option<&'static Registration> {
     registry
         .adapters()

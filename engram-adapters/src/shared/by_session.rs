@@ -43,7 +43,7 @@ impl<S> BySession<S> {
         self.states.len() > 1
     }
 
-    /// Makes a session the current one. If that is a session too many, the state of the one that was not written to for the longest time is
+    /// Makes a session the current one. If there are too many sessions, the session that was not written to for the longest time is
     /// forgotten.
     pub fn switch_to(&mut self, id: &str) {
         if self.states[self.current].id.as_deref() == Some(id) {

@@ -15,6 +15,7 @@
 //! | search long texts | [`search`] |
 //! | describe attached media | [`media`] |
 
+mod below;
 pub mod by_session;
 pub mod document;
 pub mod field_hash;
@@ -23,8 +24,6 @@ pub mod json_type;
 pub mod linenum;
 pub mod media;
 pub mod neighbours;
-#[cfg(not(feature = "side-files"))]
-mod no_files;
 pub mod one_prompt;
 pub mod patch;
 pub mod pending_calls;

@@ -4,21 +4,16 @@
 //! through [`Neighbours`]: no `..` and no link leads out of its directory, and only regular files are opened.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-#[cfg(feature = "side-files")]
-use cap_std::{
-    ambient_authority,
-    fs::{Dir, File, OpenOptions},
-};
 use engram_core::adapter::SideFiles;
 use engram_core::event::BesideFile;
 use engram_core::hash::{Hash, StreamHasher};
 
-#[cfg(not(feature = "side-files"))]
-use super::no_files::{Dir, File, OpenOptions, ambient_authority};
+use super::below::{Directory, Facts};
 use super::remembered::{FileState, LineFacts, Remembered, absolute};
 
 /// The largest file that is read as text, in bytes.
@@ -58,7 +53,7 @@ static NAMES: Remembered<Vec<String>> = Remembered::new();
 /// The files below one directory, and what was read of them.
 #[derive(Debug)]
 pub struct Neighbours {
-    directory: Dir,
+    directory: Directory,
     /// The directory's absolute path.
     path: PathBuf,
     /// The artifact's own directory, from `directory`.
@@ -82,7 +77,7 @@ impl Neighbours {
             .or_else(|| (directory == Path::new(".")).then_some(artifact))?;
         let artifact = artifact.to_owned();
         let path = absolute(directory);
-        let directory = Dir::open_ambient_dir(directory, ambient_authority()).ok()?;
+        let directory = Directory::open(directory)?;
         Some(Neighbours {
             directory,
             path,
@@ -96,8 +91,8 @@ impl Neighbours {
         is_plain(path)
             && self
                 .directory
-                .metadata(path)
-                .is_ok_and(|found| found.is_file())
+                .facts(path)
+                .is_some_and(|found| found.is_file)
     }
 
     /// True for a directory with this path from the directory.
@@ -105,8 +100,8 @@ impl Neighbours {
         is_plain(path)
             && self
                 .directory
-                .metadata(path)
-                .is_ok_and(|found| found.is_dir())
+                .facts(path)
+                .is_some_and(|found| found.is_directory)
     }
 
     /// The names of the files in a directory, sorted, up to a limit. Names that are not UTF-8 are left out.
@@ -123,8 +118,7 @@ impl Neighbours {
         };
         let state = self
             .directory
-            .metadata(own)
-            .ok()
+            .facts(own)
             .and_then(|found| FileState::of_directory(self.path.join(path), &found));
         let names = NAMES
             .get(state, Vec::len, || Some(self.names(path)))
@@ -160,10 +154,7 @@ impl Neighbours {
         } else {
             path
         };
-        let mut names = Vec::new();
-        for entry in self.directory.read_dir(path)?.take(limit) {
-            names.extend(entry?.file_name().into_string().ok());
-        }
+        let mut names = self.directory.names(path, limit)?;
         names.sort_unstable();
         Ok(names)
     }
@@ -229,10 +220,8 @@ impl Neighbours {
     /// The fact with this key that a line of a file says. The file is read once for all artifacts beside it, and recorded as read.
     pub fn line_fact<T: Clone>(&self, path: &Path, facts: &LineFacts<T>, key: &str) -> Option<T> {
         let reader = self.whole(path)?;
-        let state = FileState::of(
-            self.path.join(path),
-            &reader.get_ref().get_ref().metadata().ok()?,
-        );
+        let found = Facts::of(reader.get_ref().get_ref())?;
+        let state = FileState::of(self.path.join(path), &found);
         let facts = facts.of_file(state, |visit| each_line(reader, visit))?;
         self.record(path, Some(facts.digest));
         facts.get(key)
@@ -242,8 +231,7 @@ impl Neighbours {
     pub fn names_beginning(&self, beginnings: &Beginnings, key: u64, ending: &str) -> Vec<String> {
         let state = self
             .directory
-            .metadata(".")
-            .ok()
+            .facts(Path::new("."))
             .and_then(|found| FileState::of_directory(self.path.clone(), &found));
         let by_key = || {
             let mut by_key: HashMap<u64, Vec<String>> = HashMap::new();
@@ -273,10 +261,8 @@ impl Neighbours {
         mut add: impl FnMut(&mut T, &[u8]),
     ) -> Option<Arc<T>> {
         let reader = self.whole(path)?;
-        let state = FileState::of(
-            self.path.join(path),
-            &reader.get_ref().get_ref().metadata().ok()?,
-        );
+        let found = Facts::of(reader.get_ref().get_ref())?;
+        let state = FileState::of(self.path.join(path), &found);
         known.get(state, size, || {
             let mut value = T::default();
             each_line(reader, |line| add(&mut value, line)).map(|_| value)
@@ -307,30 +293,15 @@ impl Neighbours {
 
     /// A reader of a regular file of at most `limit` bytes. More of it is not read.
     fn reader(&self, path: &Path, limit: u64) -> Option<BufReader<Take<File>>> {
-        // Opening a named pipe would wait for its other end.
-        if !self.is_file(path) {
-            return None;
-        }
-        let mut options = OpenOptions::new();
-        options.read(true);
-        // The pipe may be there only since the look at it.
-        #[cfg(all(unix, feature = "side-files"))]
-        cap_std::fs::OpenOptionsExt::custom_flags(&mut options, crate::open::NO_WAITING);
-        let file = self.directory.open_with(path, &options).ok()?;
-        file.metadata()
-            .is_ok_and(|found| found.is_file())
-            .then(|| BufReader::new(file.take(limit)))
+        let file = is_plain(path).then(|| self.directory.file(path))??;
+        Some(BufReader::new(file.take(limit)))
     }
 
     /// A reader of a regular file that is not too large to be read to its end.
     fn whole(&self, path: &Path) -> Option<BufReader<Take<File>>> {
         let reader = self.reader(path, MAX_FILE_BYTES)?;
-        reader
-            .get_ref()
-            .get_ref()
-            .metadata()
-            .is_ok_and(|found| found.len() <= MAX_FILE_BYTES)
-            .then_some(reader)
+        let found = Facts::of(reader.get_ref().get_ref())?;
+        (found.bytes <= MAX_FILE_BYTES).then_some(reader)
     }
 
     /// A path from the directory as a path from the artifact's own directory.

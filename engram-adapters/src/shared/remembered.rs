@@ -5,13 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-#[cfg(feature = "side-files")]
-use cap_std::fs::Metadata;
 use engram_core::hash::Hash;
 use memchr::memmem::Finder;
 
-#[cfg(not(feature = "side-files"))]
-use super::no_files::Metadata;
+use super::below::Facts;
 
 /// A directory that changed more recently is listed again: it may change once more without another time.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -30,22 +27,22 @@ pub(super) struct FileState {
 
 impl FileState {
     /// None if the system has no times. `path` must be absolute.
-    pub fn of(path: PathBuf, metadata: &Metadata) -> Option<FileState> {
+    pub fn of(path: PathBuf, facts: &Facts) -> Option<FileState> {
         Some(FileState {
             path,
-            bytes: metadata.len(),
-            modified: metadata.modified().ok()?.into_std(),
+            bytes: facts.bytes,
+            modified: facts.modified?,
         })
     }
 
     /// As [`FileState::of`], of a directory. None if it has changed just now: its size does not show a further change.
-    pub fn of_directory(path: PathBuf, metadata: &Metadata) -> Option<FileState> {
+    pub fn of_directory(path: PathBuf, facts: &Facts) -> Option<FileState> {
         let is_settled = |state: &FileState| {
             SystemTime::now()
                 .duration_since(state.modified)
                 .is_ok_and(|age| age >= SETTLED)
         };
-        FileState::of(path, metadata).filter(is_settled)
+        FileState::of(path, facts).filter(is_settled)
     }
 }
 
@@ -173,6 +170,7 @@ pub(crate) fn absolute(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use super::super::below::Directory;
     use super::*;
 
     fn state(path: &str, bytes: u64) -> Option<FileState> {
@@ -219,21 +217,19 @@ mod tests {
     #[test]
     fn a_directory_that_has_just_changed_has_no_state() {
         let directory = tempfile::tempdir().unwrap();
-        let opened =
-            cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority())
-                .unwrap();
+        let opened = Directory::open(directory.path()).unwrap();
         let path = directory.path().join("file");
         std::fs::write(&path, "x").unwrap();
-        let metadata = || opened.metadata("file").unwrap();
+        let facts = || opened.facts(Path::new("file")).unwrap();
         assert_eq!(
             (
-                FileState::of_directory(path.clone(), &metadata()),
-                FileState::of(path.clone(), &metadata()).unwrap().bytes
+                FileState::of_directory(path.clone(), &facts()),
+                FileState::of(path.clone(), &facts()).unwrap().bytes
             ),
             (None, 1)
         );
         let file = std::fs::File::options().write(true).open(&path).unwrap();
         file.set_modified(SystemTime::now() - 2 * SETTLED).unwrap();
-        assert!(FileState::of_directory(path.clone(), &metadata()).is_some());
+        assert!(FileState::of_directory(path.clone(), &facts()).is_some());
     }
 }

@@ -45,7 +45,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Adds a record with an id. `facts` are what it says beside its id and time. A record without facts repeats any other one with its
+    /// Adds a record with an id. `facts` are its members other than id and time. A record without facts repeats every record with the same
     /// id.
     pub fn add(&mut self, id: u64, time: u64, facts: &[u64]) -> Repetition {
         let repetition = self.repetition(id, time, facts);

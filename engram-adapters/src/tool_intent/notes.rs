@@ -26,7 +26,7 @@ pub(super) enum RecordType {
 /// The type of a record.
 ///
 /// # Errors
-/// [`Fault::Unrecognized`] if it has none that is known.
+/// [`Fault::Unrecognized`] if the type is not known.
 pub(super) fn record_type(record: &Record<'_>) -> Result<RecordType, Fault> {
     let name = |member: &str| raw_str(record.value.member(member));
     if record.value.member("schema").is_some() {

@@ -26,6 +26,7 @@ mod outside_stream;
 mod record_types;
 mod report;
 mod schema;
+mod size;
 mod snapshot_faults;
 mod snapshots;
 mod span_text;

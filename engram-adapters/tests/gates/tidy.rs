@@ -15,6 +15,16 @@ const TEST_LINES: usize = 600;
 const EMPTY_NAMES: &[&str] = &[
     "utils", "util", "helpers", "helper", "manager", "common", "misc",
 ];
+/// Phrases of comments that nobody understands at once: name the thing again, in a second sentence.
+const UNCLEAR: &[&str] = &[
+    "that is none",
+    "in front of none",
+    "of which none",
+    "none that is",
+    "that of the one",
+    "of the one that",
+    "one that is as",
+];
 /// Marks of unfinished work.
 const UNFINISHED: &[&str] = &["todo!(", "unimplemented!(", "dbg!("];
 /// Directories that are not the project's source.
@@ -116,6 +126,13 @@ fn violations_of(
     if !path.ends_with("gates/tidy.rs") {
         let unfinished = UNFINISHED.iter().filter(|mark| text.contains(**mark));
         broken.extend(unfinished.map(|mark| format!("is unfinished: {mark}")));
+        let comments = text.lines().filter_map(|line| line.split_once("//"));
+        let unclear = UNCLEAR.iter().filter(|phrase| {
+            comments
+                .clone()
+                .any(|(_, comment)| comment.contains(**phrase))
+        });
+        broken.extend(unclear.map(|phrase| format!("has an unclear phrase: {phrase}")));
     }
     let is_shared = [
         "engram-core/src/",
@@ -284,6 +301,11 @@ fn each_rule_detects_its_violation() {
             "engram-core/src/half.rs",
             "//! Half.\nfn f() { todo!() }\n",
             "unfinished",
+        ),
+        (
+            "engram-core/src/none.rs",
+            "//! A line that is none.\n",
+            "unclear phrase",
         ),
         (
             "engram-adapters/src/shared/x.rs",

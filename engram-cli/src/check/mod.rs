@@ -100,10 +100,10 @@ fn check_index(root: &Path, violations: &mut u64) -> io::Result<()> {
         return Ok(());
     }
     let mut out = stdout().lock();
-    let mut printed = Ok(());
+    let (mut printed, before) = (Ok(()), *violations);
     verify(root, &mut |what, why| {
         *violations += 1;
-        if printed.is_ok() {
+        if printed.is_ok() && *violations - before <= MAX_VIOLATIONS {
             printed = writeln!(
                 out,
                 "{}",
@@ -111,6 +111,14 @@ fn check_index(root: &Path, violations: &mut u64) -> io::Result<()> {
             );
         }
     })?;
+    let more = (*violations - before).saturating_sub(MAX_VIOLATIONS);
+    if printed.is_ok() && more > 0 {
+        printed = writeln!(
+            out,
+            "{}",
+            one_line(&format!("{}: {more} more", shown(root)))
+        );
+    }
     printed.and_then(|()| out.flush())
 }
 

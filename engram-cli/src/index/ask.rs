@@ -13,12 +13,15 @@ use super::git::{Names, Repository, root_above};
 use super::place::directory;
 use crate::places;
 use crate::report::Reporter;
+use crate::small_file;
 
 /// The first and the last line that are asked for.
 type Lines = (usize, usize);
 
 /// Largest file that is explained.
 const MAX_FILE: u64 = 64 << 20;
+/// Largest file of `git` that is read: its configuration, and where the directory of a worktree is.
+const MAX_GIT: u64 = 1 << 20;
 
 /// An index that can be asked.
 pub struct Opened {
@@ -222,15 +225,14 @@ fn remote(root: &Path) -> Option<String> {
     let git = root.join(".git");
     let directory = if git.is_file() {
         // A worktree: its directory is in that of the repository.
-        let named = fs::read_to_string(&git).ok()?;
+        let named = small_file::found(&git, MAX_GIT).ok()?;
         let own = root.join(named.trim().strip_prefix("gitdir:")?.trim());
-        let common =
-            fs::read_to_string(own.join("commondir")).map(|common| own.join(common.trim()));
-        common.unwrap_or(own)
+        let common = small_file::found(&own.join("commondir"), MAX_GIT);
+        common.map_or(own.clone(), |common| own.join(common.trim()))
     } else {
         git
     };
-    let config = fs::read_to_string(directory.join("config")).ok()?;
+    let config = small_file::found(&directory.join("config"), MAX_GIT).ok()?;
     let mut section = "";
     for line in config.lines().map(str::trim) {
         if line.starts_with('[') {

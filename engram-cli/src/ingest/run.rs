@@ -322,8 +322,9 @@ fn forms_of(forms: &[OtherForm], index: &Index, changed: &Changed) -> Vec<(Work,
         .collect()
 }
 
-/// The source of the session that is converted instead, for another form of it that is as it was when the two were compared, if that
-/// source cannot be read now. What the form is read with does not count: it may be the source that cannot be read.
+/// A session may have two forms, of which only one is converted. For the skipped form: the source of the converted form, if that source
+/// cannot be read now and has a tape. `None` if the skipped form has changed since the two forms were compared. Its side files are not
+/// compared, since the unreadable source may be one of them.
 fn form_of_unread(work: &Work, index: &Index, unread: &Unread) -> Option<Key> {
     let entry = index.get(work.key.as_ref()?)?;
     let now = work.stamp.as_ref()?;

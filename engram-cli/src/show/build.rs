@@ -78,7 +78,8 @@ impl Builder {
             .filter(|(of, _)| *of < own)
     }
 
-    /// For each thread: how many are above it, and the one above it that is as deep as any may be that has others.
+    /// For each thread: how many threads are above it, and under which thread the threads below it are shown. That is the thread itself, or,
+    /// if it is too deep, its deepest ancestor that is not.
     fn depths(&self) -> Vec<(usize, usize)> {
         let mut depths: Vec<(usize, usize)> = Vec::with_capacity(self.threads.len());
         for (own, thread) in self.threads.iter().enumerate() {

@@ -107,8 +107,8 @@ fn parent(
     )
 }
 
-/// For each view: how many are above it, and the one above it that is as deep as any may be that has others. What claims to be above itself
-/// counts as deepest.
+/// For each view: how many views are above it, and under which view the views below it are shown. That is the view itself, or, if the view
+/// is too deep, its deepest ancestor that is not. A view in a circle of parents counts as deepest.
 fn depths(parents: &[(Place, Option<usize>)]) -> Vec<(usize, Place)> {
     let mut depths: Vec<Option<(usize, Place)>> = vec![None; parents.len()];
     depths[0] = Some((0, 0));

@@ -101,8 +101,9 @@ struct Passed {
 }
 
 impl Placer {
-    /// Decides on the name of a tape. Until it has that name, none may be decided on for a tape with the same name that has the same bytes,
-    /// nor for any tape with the same name if this one takes the place of another or the index does not have it.
+    /// Decides on the name of a tape. The caller must give the tape this name before it asks for the next tape that has the same name and
+    /// the same bytes. If this tape replaces another tape, or is not in the index, the caller must do so before it asks for any tape of the
+    /// same name.
     ///
     /// # Errors
     /// As the file system gives them.

@@ -30,7 +30,8 @@ pub struct Repaired {
     pub dropped: usize,
 }
 
-/// Calls `found` with each tape that is missing, not as it was written, or in no line of the index, and with each line that is none.
+/// Calls `found` with each tape that is missing, not as it was written, or in no line of the index. Also with each line of the index that
+/// cannot be read.
 ///
 /// # Errors
 /// As the file system gives them.

@@ -376,6 +376,11 @@ fn a_directory_is_compared_with_its_index_and_the_index_is_made_again() {
         printed.contains("index.jsonl, line 5: it is no line of an index"),
         "{printed}"
     );
+    // A list of line ends alone is not printed to its end.
+    let list = fs::read_to_string(&index_file).unwrap();
+    fs::write(&index_file, list + &"\n".repeat(5000)).unwrap();
+    let printed = String::from_utf8(check(&[]).stdout).unwrap();
+    assert!(printed.lines().count() < 1100 && printed.contains(" more\n"));
     // From the tapes alone.
     fs::remove_file(tape(1)).unwrap();
     fs::remove_file(tape(9)).unwrap();

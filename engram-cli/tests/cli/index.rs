@@ -362,16 +362,22 @@ fn a_question_takes_in_what_is_new() {
 #[test]
 fn special_files_are_no_files_to_explain() {
     let home = Home::new();
-    let pipe = home.path("pipe");
-    assert!(
-        Command::new("mkfifo")
-            .arg(&pipe)
-            .status()
-            .unwrap()
-            .success()
-    );
+    let (pipe, file_of_repo) = (home.path("pipe"), home.path("repo/file"));
+    // Anybody can have made a repository: its configuration is read for the address of its remote.
+    fs::create_dir_all(home.path("repo/.git")).unwrap();
+    fs::write(&file_of_repo, "a line\n").unwrap();
+    for pipe in [&pipe, &home.path("repo/.git/config")] {
+        let made = Command::new("mkfifo").arg(pipe).status().unwrap();
+        assert!(made.success());
+    }
+    let (pipe, file_of_repo) = (pipe.as_str(), file_of_repo.as_str());
     // The last one says that it is a regular file, and has no end.
-    for (file, expected) in [(pipe.as_str(), 3), ("/dev/zero", 3), ("/proc/kmsg", 0)] {
+    for (file, expected) in [
+        (pipe, 3),
+        (file_of_repo, 0),
+        ("/dev/zero", 3),
+        ("/proc/kmsg", 0),
+    ] {
         for verb in ["blame", "explain"] {
             let mut child = engram()
                 .args([verb, "--index", &home.path("index"), file])

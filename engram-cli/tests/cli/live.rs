@@ -300,6 +300,13 @@ fn what_is_missing_is_named_and_nobody_is_asked() {
         "{other}"
     );
     assert_eq!(*provider.asked.lock().unwrap(), 0);
+    // Scenarios are wanted only by what is run.
+    let none = out.path().join("none");
+    let mut command = engram();
+    command.args(["record", "--live", "--installed", text(installed.path())]);
+    command.args(["--scenarios", text(&none)]);
+    let skipped = command.env_remove("RUN_LIVE_TESTS").output().unwrap();
+    assert_eq!(code(&skipped), 0, "{}", stderr(&skipped));
 }
 
 /// `ENGRAM_HARNESSES` names a directory of `scripts/install-harness`: what is there runs against a scripted provider.

@@ -12,8 +12,8 @@ use crate::tape::Event;
 /// Shorter arguments occur anywhere.
 const LEAST_TELLING: usize = 4;
 
-/// True if the ground truth has a change of the file by calls of which none names it: agents that work at the same time changed it, and the
-/// snapshot of the file was taken for another turn.
+/// True if the ground truth has a change of the file, and no call of that change names the file. Then agents that worked at the same time
+/// changed it, and the snapshot of the file was taken for another turn.
 pub fn is_shared(case: &Case<'_>, file: &str) -> bool {
     let of_file = case
         .truth
@@ -134,8 +134,8 @@ pub fn is_through_link(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
     is_changed && texts.any(makes_link)
 }
 
-/// True if the edits are by a command, and another command that names the file ran at the same time: what the harness shows as the changes
-/// of one command then has those of the other one too.
+/// True if the edits are by a command, and another command that names the file ran at the same time. Then the changes that the harness shows
+/// for one command include the changes of the other command.
 pub fn has_parallel_command(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
     let is_own = |call: &Event| {
         call.text("call_id")

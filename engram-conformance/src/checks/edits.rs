@@ -517,7 +517,8 @@ fn may_fail_after_edit(subject: &Subject<'_>, case: &Case<'_>, call: &Call) -> b
     })
 }
 
-/// True if a record of this call contains a text: the record of its event, or one that names no other call. A history names many.
+/// True if a record of this call contains a text. Records of this call are the record of its event, and records that name this call and no
+/// other call. A record with a history names many calls.
 fn is_in_record(case: &Case<'_>, call: &Call, own: Option<&[u8]>, text: &str) -> bool {
     let text = escaped(text);
     let has = |record: &[u8], text: &str| memchr::memmem::find(record, text.as_bytes()).is_some();

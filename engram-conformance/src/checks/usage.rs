@@ -443,8 +443,8 @@ fn is_of(stated: &Stated<'_>, conversation: &str) -> bool {
         == Some(conversation)
 }
 
-/// What the usages of a session are of the real ones of its conversation: all of them, some runs, or responses that a log has in part.
-/// Fails if they are none of these, or if the log has more.
+/// Compares the usages of a session with the real usages of its conversation, and names the part that the session has: all usages, those of
+/// some runs, or those of some responses. Fails if the usages are no such part, or if the session has more usages.
 fn part_of(
     session: &ConvertedSession,
     usages: &[&Stated<'_>],

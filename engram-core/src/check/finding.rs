@@ -24,6 +24,7 @@ impl fmt::Display for Violation {
 }
 
 /// A violation without its line.
+#[derive(Debug)]
 pub(super) struct Finding {
     pub rule: Rule,
     pub what: String,

@@ -17,7 +17,7 @@ use crate::tape::Members;
 use crate::version::Support;
 
 /// The state of the tape up to the current line.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Flow {
     next_seq: u64,
     counts: [u64; 8],

@@ -36,34 +36,57 @@ pub const MAX_VIOLATIONS: u64 = 1000;
 /// # Errors
 /// If the reader fails.
 pub fn check_stream(mut tape: impl BufRead, report: &mut dyn FnMut(Violation)) -> io::Result<()> {
-    let mut flow = flow::Flow::default();
-    let (mut bytes, mut number, mut found) = (Vec::new(), 0, Vec::new());
-    let mut violations = 0;
-    while tape.read_until(b'\n', &mut bytes)? > 0 {
-        number += 1;
-        check_line(&bytes, number, &mut flow, &mut found);
-        violations += found.len() as u64;
-        found.drain(..).for_each(|Finding { rule, what }| {
+    let (mut checker, mut line) = (Checker::default(), Vec::new());
+    while !checker.is_full() && tape.read_until(b'\n', &mut line)? > 0 {
+        checker.line(&line, report);
+        line.clear();
+    }
+    checker.end(report);
+    Ok(())
+}
+
+/// A check of a tape whose lines come one after the other. [`check_stream`] reads them itself.
+#[derive(Debug, Default)]
+pub struct Checker {
+    flow: flow::Flow,
+    line: u64,
+    violations: u64,
+    found: Vec<Finding>,
+}
+
+impl Checker {
+    /// Checks the next line, which includes its line end, and passes each violation to `report`. After [`MAX_VIOLATIONS`], lines are ignored.
+    pub fn line(&mut self, line: &[u8], report: &mut dyn FnMut(Violation)) {
+        if !self.is_full() {
+            self.line += 1;
+            check_line(line, self.line, &mut self.flow, &mut self.found);
+            self.violations += self.found.len() as u64;
+            self.report(report);
+        }
+    }
+
+    /// Checks what can be seen only at the end of the tape.
+    pub fn end(mut self, report: &mut dyn FnMut(Violation)) {
+        if !self.is_full() {
+            self.flow.end(&mut self.found);
+            self.report(report);
+        }
+    }
+
+    /// True after [`MAX_VIOLATIONS`]: the rest of the tape changes nothing.
+    pub fn is_full(&self) -> bool {
+        self.violations >= MAX_VIOLATIONS
+    }
+
+    fn report(&mut self, report: &mut dyn FnMut(Violation)) {
+        for Finding { rule, what } in self.found.drain(..) {
             report(Violation {
-                line: number,
+                line: self.line,
                 rule,
                 what,
-            })
-        });
-        if violations >= MAX_VIOLATIONS {
-            return Ok(());
+            });
         }
-        bytes.clear();
     }
-    flow.end(&mut found);
-    found.drain(..).for_each(|Finding { rule, what }| {
-        report(Violation {
-            line: number,
-            rule,
-            what,
-        })
-    });
-    Ok(())
 }
 
 fn check_line(bytes: &[u8], number: u64, flow: &mut flow::Flow, found: &mut Vec<Finding>) {

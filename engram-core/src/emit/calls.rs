@@ -94,7 +94,7 @@ impl Calls {
         }
     }
 
-    /// The call that a result with this id belongs to: the latest one that is open, else the latest one. It has a result now.
+    /// The call that a result with this id belongs to: the latest open call of this id, else the latest call of this id. The call is closed.
     pub(super) fn end(&mut self, key: u64) -> Option<Seq> {
         if !self.earlier.is_empty() && self.earlier.contains_key(&key) {
             self.end_repeated(key);

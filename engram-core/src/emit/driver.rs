@@ -76,8 +76,8 @@ impl Emitter<'_> {
         self.end_record()
     }
 
-    /// Ends a record that was not accepted, and emits what is kept of it. That belongs to the session that it names, and the next record to the
-    /// one before it.
+    /// Ends a record that was not accepted, and emits what is kept of it. These events belong to the session that the record names. Then the
+    /// session of the record before is the current one again.
     ///
     /// # Errors
     /// As [`Emitter::settle`].

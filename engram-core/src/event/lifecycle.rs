@@ -10,6 +10,7 @@ use crate::version::Support;
 
 /// The harness that wrote an artifact.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Harness<'a> {
     /// The family.
     pub family: &'a str,
@@ -21,6 +22,7 @@ pub struct Harness<'a> {
 
 /// The support level of a version, and the claims for it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Claims<'a> {
     /// How well the version is known.
     pub support: Support,
@@ -51,6 +53,7 @@ pub const SPANS_TEXT: &str = "text";
 
 /// The first event of a tape.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TapeStart<'a> {
     /// The format of the tape, [`TAPE_SCHEMA`](crate::tape::TAPE_SCHEMA).
     pub schema: &'a str,
@@ -76,6 +79,7 @@ pub struct TapeStart<'a> {
 
 /// A change of the harness version inside an artifact.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RevisionChange<'a> {
     /// The harness from here on.
     pub harness: Harness<'a>,
@@ -85,6 +89,7 @@ pub struct RevisionChange<'a> {
 
 /// A record or block that the adapter does not know or cannot read.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Unrecognized<'a> {
     /// Its type, or `malformed`, or `limit_exceeded`.
     pub name: Text<'a>,
@@ -102,6 +107,7 @@ pub struct Unrecognized<'a> {
 
 /// Hash and size of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InputDigest {
     /// Hash of all bytes.
     pub hash: Hash,
@@ -124,6 +130,7 @@ pub struct BesideFile {
 
 /// The last event of a tape.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TapeStop {
     /// Events per kind, including this one.
     pub counts: KindCounts,

@@ -1,4 +1,9 @@
 //! The events of a tape as values. A field that is `None` is left out of the tape.
+//!
+//! Within `engram.tape/1` there may be new labels of `meta` and new members. So [`Meta`] is `#[non_exhaustive]`, and so is every struct that core
+//! alone makes: the envelope, and what `tape.start`, `tape.stop` and `meta revision` say. What adapters make is open: a struct with `Default` is
+//! made with `..Default::default()` and stays as it is when a member is added; a new member of another one is a new version of this crate, as
+//! are new words ([`ToolKind`](crate::tool_kind::ToolKind), [`Status`], [`Channel`]), since a match over them should be complete.
 
 mod code;
 mod kind;

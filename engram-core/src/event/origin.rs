@@ -50,6 +50,7 @@ impl fmt::Display for Pointer<'_> {
 
 /// The location of a record in its artifact: line and part in a line format, neither in a document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RecordLocation {
     /// 1-based physical line; 0 for documents.
     pub(crate) line: u64,

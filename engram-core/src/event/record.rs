@@ -28,6 +28,7 @@ impl TimeBasis {
 
 /// The session that an event belongs to.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct EventSource<'a> {
     /// The harness family.
     pub harness: &'a str,
@@ -68,6 +69,7 @@ impl Origin<'_> {
 ///
 /// A reader gives records that own their event. A sink takes [`EventRef`]s, which borrow it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct EventRecord<'a, E = Event<'a>> {
     /// The number of the event.
     pub seq: Seq,

@@ -159,8 +159,8 @@ fn may_have_several(line: &[u8]) -> bool {
     memchr::memchr_iter(b'{', line).any(|at| line[..at].trim_ascii_end().ends_with(b"}"))
 }
 
-/// The text of a head with all escapes in canonical form. None if its beginning has no others, or if it is one huge line, which is
-/// not copied.
+/// The text of a head with all escapes in canonical form. `None` if the escapes in its beginning are canonical already. `None` also if the
+/// head is one huge line, which is not copied.
 pub(super) fn canonical_head(text: &str) -> Option<String> {
     let beginning = &text.as_bytes()[..text.len().min(FIRST_ESCAPE_WITHIN)];
     (text.len() <= HEAD_MAX_BYTES && has_other_escapes(beginning))

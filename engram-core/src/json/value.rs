@@ -18,7 +18,7 @@ use super::node::Node;
 pub struct Value<'a> {
     /// The text of the record that contains it.
     record: &'a str,
-    /// This value's node, then those of its contents, then those of the values after it.
+    /// The node of this value, then the nodes of its contents, then the nodes of the values after it.
     nodes: &'a [Node],
 }
 

@@ -82,8 +82,8 @@ impl<'t, 's, 'v> Walk<'t, 's, 'v> {
         true
     }
 
-    /// True if the harness's own types declare the case that an object chooses by a member: they have cases by this member too, and this is one.
-    /// Types without such cases, such as a status that may be any string, declare none.
+    /// True if the harness's own types declare the case that an object chooses by a member: they have cases by the same member, and this case is
+    /// among them. Types without cases, such as a status that may be any string, declare no case.
     #[cold]
     pub(super) fn declares_case<'a, N: JsonNode<'a>, V: Visitor<N>>(
         &self,

@@ -8,9 +8,9 @@ use super::model::{Member, MemberTable, RowId, ShapeId};
 use super::node::JsonNode;
 use super::repeated::repeated;
 
-/// The most outlines of one shape: a new one takes the place of the one that has not fitted for the longest time. The most members in
-/// all outlines: further ones are not remembered.
+/// The most outlines of one shape. A further outline replaces the outline that has not fitted a record for the longest time.
 const MAX_OUTLINES: usize = 16;
+/// The most members in all outlines. Outlines beyond it are not remembered.
 const MAX_MEMBERS: usize = 16 << 10;
 
 /// Outlines of objects whose members are all in their shape, with a type that it allows. Logs have few different ones.

@@ -194,8 +194,8 @@ pub trait Conversion {
     /// Step 2: decides what becomes of each record. Runs once, after all records are checked.
     fn decide(&mut self);
 
-    /// Step 3: emits the events of one record that the check accepted, and returns what became of it. [`Outcome::Mapped`] needs an event: its
-    /// own, or one that another record emits for it ([`Emitter::of_record`]).
+    /// Step 3: emits the events of one record that the check accepted, and returns what became of it. [`Outcome::Mapped`] needs an event:
+    /// one that this call emits, or one that the handler of another record emits for this record ([`Emitter::of_record`]).
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome;
 
     /// Step 3 for a record that the check did not accept, before the driver emits what is kept of it: sets time, id and session of the record

@@ -4,6 +4,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::scratch::Piece;
+
 /// What stands before the steps of a trajectory: one session or sub-agent.
 #[derive(Debug, Serialize)]
 pub(super) struct Head {
@@ -152,4 +154,52 @@ pub struct FinalMetrics {
     pub total_cost_usd: Option<f64>,
     /// The number of steps.
     pub total_steps: u64,
+}
+
+/// The version of the documents. They differ in nothing but this word: 1.8 adds audio, which no tape has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Version {
+    /// Read by all that read ATIF today.
+    #[default]
+    V1_7,
+    /// The version that Harbor writes.
+    V1_8,
+}
+
+impl Version {
+    /// As a document has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Version::V1_7 => "ATIF-v1.7",
+            Version::V1_8 => "ATIF-v1.8",
+        }
+    }
+}
+
+/// A sub-agent of a session.
+#[derive(Debug)]
+pub struct Child {
+    /// The call that started it, if the logs tell.
+    pub call_id: Option<String>,
+    /// Its document, or where it is.
+    pub document: ChildDocument,
+}
+
+/// The document of a sub-agent.
+#[derive(Debug)]
+pub enum ChildDocument {
+    /// It goes into the document of its parent.
+    Embedded(Document),
+    /// It is a file of its own.
+    Linked(SubagentRef),
+}
+
+/// A document that is ready to be written.
+#[derive(Debug)]
+pub struct Document {
+    /// `<harness>/<session>[.<agent>]`.
+    pub trajectory_id: String,
+    /// US dollars, with sub-agents in the document.
+    pub total_cost_usd: Option<f64>,
+    pub(super) pieces: Vec<Piece>,
 }

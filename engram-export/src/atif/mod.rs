@@ -22,122 +22,20 @@ use std::io::{self, Write};
 
 mod document;
 mod root;
+mod rules;
 mod steps;
 
 pub use self::document::{
-    Agent, FinalMetrics, Metrics, Observation, ObservationResult, Step, SubagentRef, ToolCall,
+    Agent, Child, ChildDocument, Document, FinalMetrics, Metrics, Observation, ObservationResult,
+    Step, SubagentRef, ToolCall, Version,
 };
 use self::root::{Root, Sums};
+use self::rules::NOTHING;
+pub use self::rules::RULES;
 use self::steps::Steps;
-use crate::losses::{Losses, Rule, SURROGATE, UNKNOWN_LABEL};
-use crate::scratch::{Piece, Scratch};
+use crate::losses::Losses;
+use crate::scratch::Scratch;
 use crate::session::Session;
-
-/// The version of the documents. They differ in nothing but this word: 1.8 adds audio, which no tape has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Version {
-    /// Read by all that read ATIF today.
-    #[default]
-    V1_7,
-    /// The version that Harbor writes.
-    V1_8,
-}
-
-impl Version {
-    /// As a document has it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Version::V1_7 => "ATIF-v1.7",
-            Version::V1_8 => "ATIF-v1.8",
-        }
-    }
-}
-
-/// What ATIF cannot hold.
-pub const RULES: &[Rule] = &[
-    SURROGATE,
-    UNKNOWN_LABEL,
-    NOTHING,
-    BLOCKS,
-    ARGS,
-    OUTPUTS,
-    ATTACHMENT,
-    CONTEXT,
-    UNRECOGNIZED,
-    SESSION_CHANGE,
-    FINGERPRINTS,
-    ORIGIN,
-];
-
-/// A tape without a step.
-pub(crate) const NOTHING: Rule = Rule {
-    name: "nothing_to_export",
-    meaning: "a tape without messages and calls: it has no document",
-};
-pub(crate) const BLOCKS: Rule = Rule {
-    name: "message.joined",
-    meaning: "a further block of text of a response: it follows the one before after a blank line",
-};
-pub(crate) const ARGS: Rule = Rule {
-    name: "args.wrapped",
-    meaning: "arguments that are no object: they are the member `value` of one, and the call is marked `args: wrapped`",
-};
-pub(crate) const OUTPUTS: Rule = Rule {
-    name: "output.joined",
-    meaning: "a result with output and error output: the second follows the first",
-};
-pub(crate) const ATTACHMENT: Rule = Rule {
-    name: "attachment.no_bytes",
-    meaning: "an image or file: the tape has its hash, name and size, and they are in `extra`",
-};
-pub(crate) const CONTEXT: Rule = Rule {
-    name: "context.no_text",
-    meaning: "context of which the tape has a hash and no text: it is only counted",
-};
-pub(crate) const UNRECOGNIZED: Rule = Rule {
-    name: "unrecognized.raw",
-    meaning: "a record that the adapter does not know: it is only counted",
-};
-pub(crate) const SESSION_CHANGE: Rule = Rule {
-    name: "session.changed",
-    meaning: "a later value of a fact about the session: the first one is in `extra`, and models are on the steps",
-};
-pub(crate) const FINGERPRINTS: Rule = Rule {
-    name: "code.anchors",
-    meaning: "the fingerprints of a read or an edit",
-};
-pub(crate) const ORIGIN: Rule = Rule {
-    name: "event.origin",
-    meaning: "the place of an event in its log",
-};
-
-/// A sub-agent of a session.
-#[derive(Debug)]
-pub struct Child {
-    /// The call that started it, if the logs tell.
-    pub call_id: Option<String>,
-    /// Its document, or where it is.
-    pub document: ChildDocument,
-}
-
-/// The document of a sub-agent.
-#[derive(Debug)]
-pub enum ChildDocument {
-    /// It goes into the document of its parent.
-    Embedded(Document),
-    /// It is a file of its own.
-    Linked(SubagentRef),
-}
-
-/// A document that is ready to be written.
-#[derive(Debug)]
-pub struct Document {
-    /// `<harness>/<session>[.<agent>]`.
-    pub trajectory_id: String,
-    /// US dollars, with sub-agents in the document.
-    pub total_cost_usd: Option<f64>,
-    pieces: Vec<Piece>,
-}
 
 /// Makes documents, and counts what is lost. Steps are kept in an unnamed temporary file until their document is written, so memory does not
 /// grow with them.

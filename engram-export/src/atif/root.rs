@@ -6,8 +6,8 @@ use std::io;
 use engram_core::event::*;
 use serde_json::{Map, Value, json};
 
-use super::document::{Agent, FinalMetrics, Head, Step};
-use super::{CONTEXT, Document, FINGERPRINTS, ORIGIN, SESSION_CHANGE, UNRECOGNIZED, Version};
+use super::document::{Agent, Document, FinalMetrics, Head, Step, Version};
+use super::rules::{CONTEXT, FINGERPRINTS, ORIGIN, SESSION_CHANGE, UNRECOGNIZED};
 use crate::fields::fields;
 use crate::losses::{Losses, SURROGATE, UNKNOWN_LABEL};
 use crate::scratch::Piece;

@@ -8,9 +8,11 @@ use engram_core::text::{Text, canonical_json, replace_lone_surrogates};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::document::{Metrics, Observation, ObservationResult, Step, SubagentRef, ToolCall};
+use super::document::{
+    Child, ChildDocument, Metrics, Observation, ObservationResult, Step, SubagentRef, ToolCall,
+};
 use super::root::add_cost;
-use super::{ARGS, ATTACHMENT, BLOCKS, Child, ChildDocument, OUTPUTS};
+use super::rules::{ARGS, ATTACHMENT, BLOCKS, OUTPUTS};
 use crate::fields::fields;
 use crate::losses::Losses;
 use crate::session::{Response, Session, Unit};

@@ -6,7 +6,7 @@ use std::io;
 use engram_core::event::*;
 use engram_core::text::{Text, canonical_json, replace_lone_surrogates};
 
-use super::{
+use super::rules::{
     ATTACHMENT, BLOCKS, CODE, META, NO_CALL, OUTPUTS, REDACTED, REPLAY, REWOUND, STATUS, USAGE,
 };
 use crate::losses::{Losses, SURROGATE, UNKNOWN_LABEL};

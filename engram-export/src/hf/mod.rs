@@ -4,6 +4,7 @@
 
 mod card;
 mod conversation;
+mod rules;
 
 use std::io::{self, Write};
 
@@ -13,77 +14,12 @@ use serde_json::{Value, json};
 
 pub use self::card::{MESSAGES_FILE, TRACES_DIRECTORY, card};
 use self::conversation::{Conversation, Said, Speaker};
+use self::rules::NOTHING;
+pub use self::rules::RULES;
 use crate::Wrote;
-use crate::losses::{Losses, Rule, SURROGATE, UNKNOWN_LABEL};
+use crate::losses::Losses;
 use crate::session::Session;
 use crate::text::owned;
-
-/// What traces and conversations cannot hold.
-pub const RULES: &[Rule] = &[
-    SURROGATE,
-    UNKNOWN_LABEL,
-    NOTHING,
-    REWOUND,
-    REPLAY,
-    META,
-    CODE,
-    NO_CALL,
-    ATTACHMENT,
-    USAGE,
-    REDACTED,
-    BLOCKS,
-    OUTPUTS,
-    STATUS,
-];
-
-pub(crate) const NOTHING: Rule = Rule {
-    name: "nothing_to_export",
-    meaning: "a tape without messages and calls: it has no trace",
-};
-pub(crate) const REWOUND: Rule = Rule {
-    name: "event.rewound",
-    meaning: "an event that a rewind took back: it is left out",
-};
-pub(crate) const REPLAY: Rule = Rule {
-    name: "event.replay",
-    meaning: "an event that repeats another session's history: it is left out",
-};
-pub(crate) const META: Rule = Rule {
-    name: "meta.left_out",
-    meaning: "an error, notice, permission, context, compaction or fact about the session: it is left out",
-};
-pub(crate) const CODE: Rule = Rule {
-    name: "code.left_out",
-    meaning: "a read, edit or link as the log says it: only its call and result are there",
-};
-pub(crate) const NO_CALL: Rule = Rule {
-    name: "result.without_call",
-    meaning: "a result whose call is not on the tape: it is left out",
-};
-pub(crate) const ATTACHMENT: Rule = Rule {
-    name: "attachment.left_out",
-    meaning: "an image or file: the tape has only its hash, name and size",
-};
-pub(crate) const USAGE: Rule = Rule {
-    name: "usage.left_out",
-    meaning: "what a response cost",
-};
-pub(crate) const REDACTED: Rule = Rule {
-    name: "message.opaque",
-    meaning: "a message whose text the log holds only in an opaque form",
-};
-pub(crate) const BLOCKS: Rule = Rule {
-    name: "message.joined",
-    meaning: "a further block of text of a response: it follows the one before after a blank line",
-};
-pub(crate) const OUTPUTS: Rule = Rule {
-    name: "output.joined",
-    meaning: "a result with output and error output: the second follows the first",
-};
-pub(crate) const STATUS: Rule = Rule {
-    name: "result.status",
-    meaning: "whether a call failed, its exit code and how long it took",
-};
 
 /// Facts about the session of a trace.
 #[derive(Debug, Default, Serialize)]

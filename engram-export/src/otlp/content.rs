@@ -4,7 +4,8 @@ use engram_core::event::*;
 use engram_core::text::{Text, canonical_json, replace_lone_surrogates};
 use serde_json::{Value, json};
 
-use super::{CUT, Content, Options};
+use super::options::{Content, Options};
+use super::rules::CUT;
 use crate::losses::{Losses, Rule};
 use crate::text::owned;
 

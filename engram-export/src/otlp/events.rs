@@ -2,7 +2,7 @@
 
 use engram_core::event::*;
 
-use super::Content;
+use super::options::Content;
 use super::wire::{Attributes, SpanEvent};
 use crate::text::owned;
 

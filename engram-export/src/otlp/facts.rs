@@ -6,8 +6,9 @@ use engram_core::event::*;
 use engram_core::text::replace_lone_surrogates;
 
 use super::conventions::*;
+use super::options::Content;
+use super::rules::{CONTEXT, FINGERPRINTS, NO_TIME_EVENT, REPLAY, TEXT};
 use super::wire::Attributes;
-use super::{CONTEXT, Content, FINGERPRINTS, NO_TIME_EVENT, REPLAY, TEXT};
 use crate::losses::{Losses, SURROGATE, TIME_RANGE, UNKNOWN_LABEL};
 use crate::session::{Response, Session};
 use crate::text::owned;

@@ -6,6 +6,8 @@ mod conventions;
 mod events;
 mod facts;
 mod ids;
+mod options;
+mod rules;
 mod spans;
 mod wire;
 
@@ -14,104 +16,15 @@ use std::io::{self, Write};
 pub use self::conventions::Semconv;
 use self::conventions::{REPO_BRANCH, REPO_REVISION, REPO_URL, SERVICE_NAME, SERVICE_VERSION};
 use self::ids::trace_id;
+pub use self::options::{Content, Options, Part};
+use self::rules::NO_TIME;
+pub use self::rules::RULES;
 use self::spans::Spans;
 use self::wire::{Attributes, Resource, Scope};
 use crate::Wrote;
-use crate::losses::{Losses, Rule, SURROGATE, TIME_RANGE, UNKNOWN_LABEL};
+use crate::losses::Losses;
 use crate::scratch::{Piece, Scratch};
-use crate::session::{Session, Source};
-
-/// What OTLP cannot hold.
-pub const RULES: &[Rule] = &[
-    SURROGATE,
-    UNKNOWN_LABEL,
-    TIME_RANGE,
-    NO_TIME,
-    NO_TIME_EVENT,
-    CLAMPED,
-    REPLAY,
-    TEXT,
-    CUT,
-    FINGERPRINTS,
-    CONTEXT,
-];
-
-pub(crate) const NO_TIME: Rule = Rule {
-    name: "tape.no_time",
-    meaning: "a tape without times: it has no spans",
-};
-pub(crate) const NO_TIME_EVENT: Rule = Rule {
-    name: "event.no_time",
-    meaning: "an event without a time: it is in no span",
-};
-pub(crate) const CLAMPED: Rule = Rule {
-    name: "span.clamped",
-    meaning: "a span that would end before it starts, since the clock of the log steps back: it has no length, and `engram.time` is `clamped`",
-};
-pub(crate) const REPLAY: Rule = Rule {
-    name: "event.replay",
-    meaning: "an event that repeats another session's history: it is left out",
-};
-pub(crate) const TEXT: Rule = Rule {
-    name: "content.left_out",
-    meaning: "a text, arguments or a result that `--content` leaves out",
-};
-pub(crate) const CUT: Rule = Rule {
-    name: "content.cut",
-    meaning: "a text over the limit of an attribute: it is cut, and `engram.truncated` is set",
-};
-pub(crate) const FINGERPRINTS: Rule = Rule {
-    name: "code.anchors",
-    meaning: "the fingerprints of a read or an edit",
-};
-pub(crate) const CONTEXT: Rule = Rule {
-    name: "meta.left_out",
-    meaning: "a context, notice, revision or unrecognized record",
-};
-
-/// The texts that spans have.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Content {
-    /// None.
-    #[default]
-    None,
-    /// Messages.
-    Text,
-    /// Messages, arguments and results.
-    All,
-}
-
-/// How spans are written.
-#[derive(Debug, Clone, Copy)]
-pub struct Options {
-    /// The conventions.
-    pub semconv: Semconv,
-    /// The texts.
-    pub content: Content,
-    /// The longest text of an attribute, in bytes.
-    pub max_attribute_bytes: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            semconv: Semconv::default(),
-            content: Content::default(),
-            max_attribute_bytes: 8192,
-        }
-    }
-}
-
-/// One tape of a session: that of the session, or of a sub-agent.
-#[derive(Debug)]
-pub struct Part<'s, 't> {
-    /// The name of the tape, used where it has no session id.
-    pub name: &'s str,
-    /// The tape.
-    pub session: Session<'t>,
-    /// The part that started this one, and the call that did. Parents come before their children.
-    pub parent: Option<(usize, Option<&'s str>)>,
-}
+use crate::session::Source;
 
 /// Writes traces, and counts what is lost.
 #[derive(Debug)]

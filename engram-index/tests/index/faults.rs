@@ -195,7 +195,7 @@ fn a_tape_with_a_changed_byte_is_found() {
         faults.len() == 1 && faults[0].contains("changed"),
         "{faults:?}"
     );
-    // A tape that is none any more is left out and named, each time.
+    // A file that is no tape any more is left out and named, each time.
     bytes.truncate(bytes.len() / 2);
     fs::write(tape, &bytes).unwrap();
     for _ in 0..2 {

@@ -149,7 +149,7 @@ fn has_id(ids: &BTreeSet<String>, id: &str) -> bool {
 pub fn verdict(calls: &Calls, file: &RealFile, at: usize, call: &Call) -> Verdict {
     let text = &file.lines[at];
     let maker = file.made_in[at].as_ref();
-    if maker.is_some_and(|turn| is_of(turn, call, text)) {
+    if maker.is_some_and(|turn| is_of(turn, call, text) || is_in_program(calls, turn, call, text)) {
         return Verdict::Maker;
     }
     let count = |lines: &[String]| lines.iter().filter(|line| *line == text).count();
@@ -208,6 +208,16 @@ pub fn verdict_of_reformatted(file: &RealFile, at: usize, call: &Call) -> Verdic
 fn names(call: &Call, file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or_default();
     call.args.iter().any(|arg| arg.contains(name))
+}
+
+/// True if the call is one of a program that a call of the turn sent: the truth knows the program alone.
+fn is_in_program(calls: &Calls, turn: &Turn, call: &Call, text: &str) -> bool {
+    let sent = turn.calls.iter().filter_map(|id| calls.sent.get(id));
+    let name = turn.file.rsplit('/').next().unwrap_or_default();
+    let asked = format!(".{}(", call.tool);
+    let parts = [asked.as_str(), name, text.trim()];
+    let has = |arg: &String| parts.iter().all(|part| arg.contains(part));
+    !call.is_known && sent.flatten().any(has)
 }
 
 /// True if the call is one of the turn's. Where the truth does not know the id (logs of one harness have none, and hooks of another name calls in

@@ -8,7 +8,7 @@ use engram_profiles::profile::{Continuation, InputMode, Profile};
 use engram_profiles::template::Values;
 use serde_json::{Value, json};
 
-use super::Plan;
+use super::job::Plan;
 use super::turn::Bounds;
 use crate::error::{Fault, RecorderError};
 use crate::harness::{self, FAKE_KEY};

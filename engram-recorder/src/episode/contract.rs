@@ -4,16 +4,17 @@
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use engram_profiles::canonical;
 use engram_profiles::episode::{Decision, EndStatus, Record};
 use engram_profiles::ledger::{self, Entry};
 use engram_profiles::profile::{Profile, Tier};
 use engram_profiles::receipt::{Egress, Verdict};
+use engram_profiles::registry::Shipped;
+use engram_profiles::{ProfileHash, canonical};
 
 use super::evidence::Run;
+use super::job::{Job, Proof, UNPROVEN};
 use super::journal::{LEDGER, LOG, RUN};
-use super::suite::Subject;
-use super::{Job, Proof, Script, Times, UNPROVEN, actuator, prompt};
+use super::{Script, Times, actuator, prompt};
 use crate::conform::{Outcome, PATIENCE};
 use crate::error::{Fault, RecorderError};
 use crate::isolation::Isolation;
@@ -42,6 +43,30 @@ const ASKS_USER: &str = "r4";
 const PLANTED: usize = 7;
 /// When an episode is stopped whose model does not answer: the slowest agent needs some seconds until it asks.
 const DEADLINE_MS: u64 = 15_000;
+
+/// A profile that is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'s> {
+    /// The profile.
+    pub profile: &'s Profile,
+    /// Its canonical bytes.
+    pub bytes: &'s [u8],
+    /// The hash that it must have. Without one, a profile with the id of a shipped one must be the shipped one.
+    pub hash: Option<&'s ProfileHash>,
+    /// The program, if the caller names it.
+    pub exe: Option<&'s Path>,
+}
+
+impl<'s> From<&'s Shipped> for Subject<'s> {
+    fn from(shipped: &'s Shipped) -> Subject<'s> {
+        Subject {
+            profile: &shipped.profile,
+            bytes: shipped.canonical.as_bytes(),
+            hash: Some(&shipped.hash),
+            exe: None,
+        }
+    }
+}
 
 /// The agent of a column.
 pub struct Agent<'a> {

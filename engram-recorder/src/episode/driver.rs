@@ -20,10 +20,11 @@ use engram_profiles::receipt::{
 use super::actuator::{self, Sandbox, decide, execute};
 use super::command::{self, Agent, model, stream_message};
 use super::evidence::{self, Evidence, Run, RunOfAgent, collect};
+use super::job::Plan;
 use super::journal::{Journal, LEDGER, Times};
 use super::output::{Decoder, Part as Printed};
+use super::prompt;
 use super::turn::{self, Command, Heard, Reply};
-use super::{Plan, prompt};
 use crate::error::{Fault, RecorderError};
 use crate::process::End;
 use crate::server::{Server, Stage};

@@ -7,8 +7,9 @@ use engram_profiles::receipt::Egress;
 use engram_profiles::{canonical, hash};
 use serde::{Deserialize, Serialize};
 
+use super::job::Plan;
 use super::journal::{Journal, RUN, Times};
-use super::{Plan, Script};
+use super::script::Script;
 use crate::bounded;
 use crate::error::{Fault, RecorderError};
 use crate::harness;

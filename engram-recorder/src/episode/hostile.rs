@@ -12,8 +12,10 @@ use engram_profiles::registry;
 use serde_json::{Value, json};
 
 use super::evidence::Run;
-use super::journal::LEDGER;
-use super::{Job, Proof, Review, Script, Times, verify};
+use super::job::{Job, Proof};
+use super::journal::{LEDGER, Times};
+use super::script::Script;
+use super::verify::{Review, verify};
 use crate::conform::{Outcome, PATIENCE};
 use crate::error::{Fault, RecorderError};
 use crate::isolation::Isolation;

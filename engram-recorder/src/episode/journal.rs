@@ -14,7 +14,6 @@ use jiff::{Timestamp, ToSpan};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-use super::verify::MAX_FILE;
 use crate::bounded;
 use crate::error::{Fault, RecorderError};
 use crate::sandbox::write;
@@ -31,6 +30,9 @@ pub const TAPE: &str = "tape.jsonl";
 pub const RUN: &str = "run.json";
 /// The hash of every other file, one a line: `<hex>  <path>`.
 pub const SUMS: &str = "sums.txt";
+
+/// The most bytes of one file of an episode.
+pub(super) const MAX_FILE: u64 = 1 << 30;
 
 /// Whether an episode has times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,9 +11,10 @@ use engram_profiles::receipt::{Blocked, ReviewReceipt, Verdict};
 use engram_profiles::{canonical, hash};
 
 use super::evidence::Run;
+use super::job::{Plan, UNPROVEN, discard};
 use super::journal::{LEDGER, LOG, RUN, SUMS, TAPE, close, keep, sums};
 use super::verify::{contents, ended, read, tape};
-use super::{Plan, UNPROVEN, discard, hostile, powerless};
+use super::{hostile, powerless};
 use crate::conform::Outcome;
 use crate::error::{Fault, RecorderError};
 use crate::process::End;

@@ -5,15 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use engram_profiles::ProfileHash;
-use engram_profiles::profile::{Expected, HarnessName, Profile, Tier};
+use engram_profiles::profile::{Expected, HarnessName, Tier};
 use engram_profiles::receipt::Verdict;
 use engram_profiles::registry::{self, Shipped};
 use semver::Version;
 use serde::Serialize;
 
+pub use super::contract::Subject;
 use super::contract::{self, Agent};
-use super::{Job, Proof, Script, Times, hostile, powerless};
+use super::job::{Job, Proof};
+use super::{Script, Times, hostile, powerless};
 use crate::conform::{self, Outcome, PATIENCE};
 use crate::error::{Fault, RecorderError};
 use crate::isolation::Isolation;
@@ -48,30 +49,6 @@ pub struct Suite<'s> {
     pub settings: Settings,
     /// The profile that is judged in place of the shipped ones.
     pub own: Option<Subject<'s>>,
-}
-
-/// A profile that is judged.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'s> {
-    /// The profile.
-    pub profile: &'s Profile,
-    /// Its canonical bytes.
-    pub bytes: &'s [u8],
-    /// The hash that it must have. Without one, a profile with the id of a shipped one must be the shipped one.
-    pub hash: Option<&'s ProfileHash>,
-    /// The program, if the caller names it.
-    pub exe: Option<&'s Path>,
-}
-
-impl<'s> From<&'s Shipped> for Subject<'s> {
-    fn from(shipped: &'s Shipped) -> Subject<'s> {
-        Subject {
-            profile: &shipped.profile,
-            bytes: shipped.canonical.as_bytes(),
-            hash: Some(&shipped.hash),
-            exe: None,
-        }
-    }
 }
 
 /// What the caller's environment says.

@@ -12,12 +12,9 @@ use engram_profiles::receipt::{Blocked, Ended, ReviewReceipt, Started, Verdict, 
 use engram_profiles::{ProfileHash, canonical, hash};
 
 use super::evidence::Run;
-use super::journal::{LEDGER, LOG, OBJECTS, RUN, SUMS, TAPE, object, sums};
+use super::journal::{LEDGER, LOG, MAX_FILE, OBJECTS, RUN, SUMS, TAPE, object, sums};
 use crate::bounded;
 use crate::error::{Fault, RecorderError};
-
-/// The most bytes of one file of an episode.
-pub(super) const MAX_FILE: u64 = 1 << 30;
 
 /// An episode that is whole.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{FAKE_KEY, Harness, Setting, files_below, member_in, with_settings};
+use super::setting::{FAKE_KEY, Harness, Setting, files_below, member_in, with_settings};
 use crate::process::Invocation;
 use crate::scenario::{Permissions, Resume, Run};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Harness, RESULTS_WITHOUT_STATUS, Setting, files_below, member_in};
+use super::setting::{Harness, RESULTS_WITHOUT_STATUS, Setting, files_below, member_in};
 use crate::process::Invocation;
 use crate::scenario::{Permissions, Resume, Run};
 

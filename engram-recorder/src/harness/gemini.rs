@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Harness, Setting, files_below, member_in, with_settings};
+use super::setting::{Harness, Setting, files_below, member_in, with_settings};
 use crate::process::Invocation;
 use crate::scenario::{Permissions, Resume, Run};
 

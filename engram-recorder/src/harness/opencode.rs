@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{
+use super::setting::{
     FAKE_KEY, Harness, RESULTS_WITHOUT_STATUS, Setting, files_below, member_in, with_settings,
 };
 use crate::process::Invocation;

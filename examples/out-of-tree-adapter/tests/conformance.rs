@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use engram_adapters::sessions::{SessionOptions, sessions};
 use engram_adapters::{Registry, conformance, ingest_with};
 use engram_conformance::{Capabilities, Options, Recordings, Verdict, run};
+use engram_core::adapter::HarnessAdapter;
 use engram_core::pipeline::{Input, Options as Conversion};
 use engram_core::tape::JsonLines;
+use engram_index::Writer;
 use goose_adapter::{Goose, REGISTRATION};
 
 fn fixtures() -> PathBuf {
@@ -95,4 +97,36 @@ fn the_library_finds_sessions_in_a_directory() {
             .collect::<Vec<_>>(),
         ["goose", "goose"]
     );
+}
+
+#[test]
+fn a_built_in_adapter_and_this_one_are_the_same_to_their_user() {
+    let all = all_adapters();
+    let adapters = ["codex", "goose"].map(|id| all.by_id(id).expect("it is registered"));
+    let described = adapters.map(|registration| {
+        let adapter: &dyn HarnessAdapter = registration.harness();
+        assert!(
+            adapter.convert_to_tape_jsonl("").is_err(),
+            "a text of no harness is no tape"
+        );
+        adapter.descriptor().harness_family
+    });
+    assert_eq!(described, ["codex", "goose"]);
+}
+
+#[test]
+fn an_index_takes_the_events_of_this_adapter() {
+    let mut index = Writer::in_memory().expect("an index");
+    let options = SessionOptions::default().with_registry(all_adapters());
+    for session in sessions(fixtures(), &options) {
+        let session = session.expect("it opens");
+        let place = session.path().to_owned();
+        let mut sink = index.sink(&place);
+        session.convert(&mut sink).expect("it converts");
+        assert_eq!(sink.added().new, 1);
+    }
+    let status = index.into_index().and_then(|index| index.status());
+    let status = status.expect("a status");
+    assert_eq!(status.tapes, 2);
+    assert!(status.calls > 0);
 }

@@ -9,8 +9,8 @@ use engram_core::pipeline::{Input, Options};
 use engram_core::policy::Policy;
 use engram_core::tape::{JsonLines, events};
 
-use super::Target;
 use crate::seeds;
+use crate::target::Target;
 
 /// The adapter of one harness, with detection among those of its registry before it.
 pub struct Adapter {

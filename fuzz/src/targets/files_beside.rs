@@ -8,8 +8,8 @@ use engram_core::keys::hash64;
 use fastrand::Rng;
 use tempfile::TempDir;
 
-use super::Target;
 use crate::corpus::Corpus;
+use crate::target::Target;
 
 const SECRET: &str = "a text outside of the directory";
 

@@ -13,8 +13,9 @@ use fastrand::Rng;
 use rusqlite::types::Value as Cell;
 use tempfile::TempDir;
 
-use super::{Target, adapter};
+use super::adapter;
 use crate::corpus::Corpus;
+use crate::target::Target;
 use crate::{mutate, seeds};
 
 /// The largest database that is a seed, in bytes.

@@ -7,8 +7,9 @@ use engram_core::policy::Policy;
 use engram_core::stats::Stats;
 use engram_core::tape::{events, replay};
 
-use super::{Target, adapter};
+use super::adapter;
 use crate::seeds;
+use crate::target::Target;
 
 /// Damaged tapes.
 pub struct Tapes;

@@ -42,7 +42,7 @@ const ENVELOPE: &[&str] = &[
     "type",
 ];
 
-/// The type of lines with running totals of the session. Totals grow, so one that has all bytes of an earlier one repeats it.
+/// The type of lines with running totals of the session. Totals grow, so a line with the same bytes as an earlier line repeats it.
 const TOTALS: &str = "cost-state";
 
 /// How a result begins that the harness writes when it resumes a session with a call that has none.
@@ -124,8 +124,8 @@ impl Checker {
         }
     }
 
-    /// Replaces the blocks by those of a line: one for each block of its message, or one for its text or for all its content; and then one if
-    /// it has the structured form of a result.
+    /// Replaces the blocks by the blocks of a line. A list gives a block for each of its items, any other content gives one block. The
+    /// structured form of a result is one more block.
     fn set_blocks(&mut self, note: &mut Note, line: &Line<'_>, message: &Message<'_>) {
         self.blocks.clear();
         let kind = raw_str(line.kind());
@@ -183,7 +183,7 @@ impl Checker {
         }
     }
 
-    /// Notes a text that the line has beside its blocks, or that it has in another form.
+    /// Notes a text that stands beside the blocks of the line, or a second form of a text in a block.
     pub(super) fn add_words(&mut self, key: u64, kind: BlockKind) {
         self.blocks.push(Block {
             fact: NONE,

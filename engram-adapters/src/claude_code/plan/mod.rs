@@ -242,7 +242,7 @@ fn early_results(notes: &Notes, skip: &Skip<'_>) -> BTreeMap<usize, Vec<usize>> 
         {
             waiting.entry(note.request).or_default().push(at);
         }
-        if note.uuid != NONE && !note.is(Flags::WRAPPED) {
+        if note.kind == Kind::Assistant && note.uuid != NONE && !note.is(Flags::WRAPPED) {
             early.extend(waiting.remove(&note.uuid).map(|results| (at, results)));
             read.insert(note.uuid);
         }

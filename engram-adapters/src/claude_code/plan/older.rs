@@ -1,5 +1,5 @@
-//! Copies that no line says: a session that was resumed in the terminal, or moved to the background, may begin with the history of another
-//! one under a new session id. The ids of the lines are those of the log of that session, which lies beside this one.
+//! Copies that no line states. A session that was resumed in the terminal, or moved to the background, may begin with the history of another
+//! session under a new session id. The copied lines keep their ids, so the log of the other session, which lies beside this log, proves them.
 
 use engram_core::adapter::{LogRecord, OlderLog};
 

@@ -183,7 +183,7 @@ impl Seen {
         }
     }
 
-    /// False for a block of a finished message that was given. A message may have the same block twice while it is open.
+    /// False for a repeated block: its message is finished, and had the same block. An open message may have the same block twice.
     fn block(&mut self, note: &Note, block: &Block) -> bool {
         if !note.dialect.messages_are_repeated() || note.message == NONE {
             return true;
@@ -192,8 +192,8 @@ impl Seen {
         is_new || !self.finished.contains(&note.message)
     }
 
-    /// False if the same block is there again after its message was finished, or after the call got its result. A call with a used id in
-    /// another block is new: its result follows.
+    /// False for a repeated call: the same block came before, and since then its message was finished or the call got its result. Another
+    /// block with the same call id is a new call, and its result follows.
     fn call(&mut self, note: &Note, call: u64, block: &Block) -> bool {
         self.called.insert(call);
         let calls = self.results.entry(call).or_default();
@@ -209,7 +209,7 @@ impl Seen {
         true
     }
 
-    /// False for a result that was given: its call has one that has the same, and no other call of its id is open.
+    /// False for a repeated result. An earlier result of this call id has the same facts, and no call of this id waits for a result.
     fn result(&mut self, call: u64, block: &Block) -> bool {
         let calls = self.results.entry(call).or_default();
         let is_other = self.result_facts.insert(hash64((call, block.fact)));

@@ -1,8 +1,8 @@
 //! The logs of other sessions of the project that had the lines of this one before it.
 //!
 //! A session that is resumed in the terminal, or moved to the background, may go on in a file of its own that begins with the lines of the
-//! session before, under their ids and times. Of two such files the copy is the one that has a line of its own later than the other; a file
-//! without a line of its own is what the other one was made of.
+//! session before, under their ids and times. Take two such files, `a` and `b`. Lines that only `a` has are later than lines that only `b`
+//! has: then `a` is the copy. If all lines of `b` are in `a` too, then `b` is the original.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -22,7 +22,7 @@ const MAX_LOGS: usize = 16;
 /// The most records of a log that are compared.
 const MAX_RECORDS: usize = 1 << 20;
 
-/// The files of a project by the id of their first line that has one.
+/// The files of a project, by the first id in each file.
 static FIRST_IDS: Beginnings = Beginnings::new(first_id);
 
 /// Logs that many others are compared with.
@@ -66,7 +66,7 @@ pub(super) fn older_logs(
     found
 }
 
-/// The id of the first line that has one.
+/// The first id of a line in the beginning of a file.
 fn first_id(beginning: &[u8]) -> Option<u64> {
     let mut index = StructuralIndex::default();
     beginning.split(|byte| *byte == b'\n').find_map(|line| {

@@ -442,7 +442,7 @@ fn a_file_that_another_call_changed_meanwhile_is_no_change_of_the_command() {
     );
     complete(&lines);
 
-    // Two commands at the same time: the file is that of the one that returned first. A command that begins later is another matter.
+    // Two commands at the same time: the file belongs to the command that returned first. A command that begins later is another matter.
     let command = |number, id: &str| call(number, id, "Bash", json!({"command": "echo >> b.txt"}));
     let result = |number, id: &str| {
         let diff = json!({"files": [file("/p/b.txt", "+B")], "moreFiles": 0, "changedFiles": ["/p/b.txt"]});

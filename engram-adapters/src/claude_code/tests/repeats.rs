@@ -158,6 +158,14 @@ fn result_before_its_call_follows_it() {
         tape_of(&lines)[2],
         ("tool.result".to_owned(), json!("Bash"), json!(2))
     );
+
+    // It does not wait for itself if it has the id of that line.
+    let mut own = lines.clone();
+    own[1]["uuid"] = json!("u3");
+    assert_eq!(
+        kinds(&own),
+        ["msg.in", "tool.call", "tool.result", "msg.in"]
+    );
     assert_eq!(unaccounted_bytes(&lines), 0);
     // The call never comes.
     assert_eq!(

@@ -8,11 +8,12 @@ use engram_core::keys::hash64;
 use engram_core::steps::Check;
 use engram_core::text::Text;
 
+use crate::shared::patch::has_bare_cr;
 use crate::shared::value::{Field, Value, count, non_empty_text, raw_str, text};
 
 use super::{Called, Checker, Facts, Scratch};
 use crate::codex::blocks::{joined_lines, media, part, unquote};
-use crate::codex::emit::edits::is_readable_diff;
+use crate::codex::emit::edits::changed_lines;
 use crate::codex::emit::ends::ScreenEnd;
 use crate::codex::emit::output_text::{
     ExitFacts, Framing, line_breaks_of_command, may_be_wrapped, strip_framing, wrapped_of,
@@ -546,7 +547,7 @@ fn check_change(change: Value<'_>, at: &str, check: &Check<'_>) -> Result<(), Fa
     }
     if kind == "update"
         && let Some(Ok(diff)) = text(fields.unified_diff()).map(|diff| diff.decode())
-        && !is_readable_diff(&diff)
+        && changed_lines(&diff, has_bare_cr(&diff)).is_none()
     {
         return Err(Fault::malformed(
             format!("{at}/unified_diff"),

@@ -25,7 +25,7 @@ pub struct Facts {
     pub kind: Kind,
     pub at: u32,
     pub count: u32,
-    /// The text that the record repeats, if it is one that may.
+    /// The hash of the record's text, for types of records that may repeat the text of another record.
     pub fact: u64,
 }
 

@@ -10,18 +10,18 @@ use crate::shared::value::{Field, Value, non_empty_text};
 
 use super::last_said::LastSaid;
 
-/// Emits instructions that a person wrote, with their text, unless they were emitted before. True if it emitted them.
+/// Emits instructions that a person wrote, with their text, unless they were emitted before.
 pub fn emit_instructions(
     last: &mut LastSaid,
     instructions: Field<'_>,
     at: &str,
     out: &mut Emitter<'_>,
-) -> bool {
+) {
     let Some(text) = non_empty_text(instructions) else {
-        return false;
+        return;
     };
     if !last.insert_instructions(text.raw()) {
-        return false;
+        return;
     }
     let (hash, bytes) = hash_of_text(text);
     let input = ImplicitInput {
@@ -32,7 +32,6 @@ pub fn emit_instructions(
         text: Some(text),
     };
     out.emit(Meta::Context(input), Pointer::At(at));
-    true
 }
 
 /// Emits the harness's own system prompt, by hash.

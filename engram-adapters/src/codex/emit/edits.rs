@@ -1,19 +1,18 @@
 //! Applied patches as edits, from the changes that the harness lists: in logs of 0.129 and later, and in what `exec --json` prints up to
 //! 0.42. Where a list does not state a change exactly, the text of the patch does.
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
 use engram_core::emit::Pointer;
-use engram_core::event::{CodeEdit, EditOp, Range};
+use engram_core::event::{CodeEdit, EditOp};
 use engram_core::file_path::full_path;
-use engram_core::hash::Hash;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use crate::shared::patch::{LineRuns, has_bare_cr, line_runs, unified_runs};
-use crate::shared::spans::{full_range, span_facts, without_final_line_end};
+use crate::shared::patch::{ChangedRun, LineRuns, has_bare_cr, line_runs, unified_runs};
+use crate::shared::spans::{set_run, set_whole_file};
 use crate::shared::value::{Value, raw_str, text};
 
 use super::files::SeenFiles;
@@ -43,14 +42,13 @@ pub struct Applied<'p> {
     pub call_id: Text<'p>,
 }
 
-/// Emits the edits of listed changes. `at` points to the list. False if they change nothing.
+/// Emits the edits of listed changes. `at` points to the list.
 pub fn emit_listed_changes(
     files: &mut SeenFiles,
     applied: &Applied<'_>,
     at: &str,
     out: &mut Emitter<'_>,
-) -> bool {
-    let mut is_changed = false;
+) {
     let printed = &applied.printed_if_more();
     for_each_change(applied, |token, path, change| {
         let segment = pointer_segment(&Text::Token(token).decode_lossy());
@@ -68,10 +66,9 @@ pub fn emit_listed_changes(
             kind: raw_str(change.kind()),
             change,
         };
-        is_changed |= emit_change(files, &listed, Pointer::Member(at, &segment), out);
+        emit_change(files, &listed, Pointer::Member(at, &segment), out);
     });
     emit_unlisted(files, applied, printed, Pointer::At(at), out);
-    is_changed
 }
 
 /// Emits the edits of changes as `exec --json` lists them up to 0.42, before they are made: `{PATH: {"add": {..}}}`, and `{PATH: "delete"}`
@@ -140,7 +137,18 @@ struct ListedChange<'c> {
     change: Change<'c>,
 }
 
-impl ListedChange<'_> {
+impl<'c> ListedChange<'c> {
+    /// An edit of the call without any lines.
+    fn edit<'f>(&self, op: EditOp, file: Text<'f>) -> CodeEdit<'f>
+    where
+        'c: 'f,
+    {
+        CodeEdit {
+            call_id: Some(self.applied.call_id),
+            ..CodeEdit::new(op, file)
+        }
+    }
+
     /// How many sections of the patch begin with the file. None if the log does not have its text, or if the list is too long.
     fn sections(&self) -> Option<usize> {
         self.applied
@@ -161,51 +169,48 @@ impl ListedChange<'_> {
     }
 }
 
-/// False for an update that leaves the file as it was.
 fn emit_change(
     files: &mut SeenFiles,
     listed: &ListedChange<'_>,
     at: Pointer<'_>,
     out: &mut Emitter<'_>,
-) -> bool {
-    let is_update = listed.kind == "update";
-    if emit_earlier_changes(files, listed, at, out) && is_update {
-        return true;
+) {
+    let before = out.last_seq();
+    emit_earlier_changes(files, listed, at, out);
+    if listed.kind == "update" && out.last_seq() != before {
+        return;
     }
     match listed.kind {
         "add" => {
-            let operation = add_operation(files, listed.path);
-            out.emit(added_file(files, listed, operation), at);
-            true
+            let op = add_operation(files, listed.path);
+            emit_whole_file(files, listed, op, at, out)
         }
         "delete" => {
             files.remove(listed.path);
-            out.emit(deleted_file(listed), at);
-            true
+            emit_whole_file(files, listed, EditOp::Delete, at, out)
         }
         _ => emit_update(files, listed, at, out),
     }
 }
 
-/// Emits the changes of a file that the list does not have, because a later one of the same file has taken their place. If the listed one
-/// is an update, its lines count from another state of the file than before the patch, so it is emitted here too. False if there is only
-/// the listed one.
+/// Emits the changes of a file that the list lacks, because a later change of the same file has taken their place. If the listed one
+/// is an update, its lines count from another state of the file than before the patch, so it is emitted here too.
 fn emit_earlier_changes(
     files: &mut SeenFiles,
     listed: &ListedChange<'_>,
     at: Pointer<'_>,
     out: &mut Emitter<'_>,
-) -> bool {
+) {
     if listed.printed.is_empty() {
-        return false;
+        return;
     }
     let call = (listed.applied.call_id, at);
     if listed.is_long() && listed.kind == "update" {
         emit_name(files, EditOp::Update, listed.path, call, out);
-        return true;
+        return;
     }
     if listed.is_long() {
-        return false;
+        return;
     }
     if let (Some(patch), Some(sections)) = (listed.applied.text, listed.sections()) {
         let count = if listed.kind == "update" {
@@ -216,7 +221,7 @@ fn emit_earlier_changes(
         if sections > 1 {
             emit_sections(files, patch, (listed.path, count), call, out);
         }
-        return sections > 1;
+        return;
     }
     let mut ops: Vec<EditOp> = listed
         .printed
@@ -225,7 +230,7 @@ fn emit_earlier_changes(
         .map(|file| file.op)
         .collect();
     if ops.len() < 2 {
-        return false;
+        return;
     }
     let last = if listed.kind == "add" {
         EditOp::Create
@@ -242,7 +247,6 @@ fn emit_earlier_changes(
     for op in ops {
         emit_name(files, op, listed.path, call, out);
     }
-    true
 }
 
 /// Emits the names of printed files that belong to no listed change. The text of the patch, if it can be read, has given their edits.
@@ -289,31 +293,22 @@ fn remove_names_of(path: &str, names: &mut HashSet<&Path>) {
     }
 }
 
-fn added_file<'c>(files: &mut SeenFiles, listed: &ListedChange<'c>, op: EditOp) -> CodeEdit<'c> {
-    let mut edit = CodeEdit {
-        call_id: Some(listed.applied.call_id),
-        ..CodeEdit::new(op, listed.file)
-    };
+/// Emits a file that was added or deleted, and its text if the list has it.
+fn emit_whole_file(
+    files: &mut SeenFiles,
+    listed: &ListedChange<'_>,
+    op: EditOp,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
+    let mut edit = listed.edit(op, listed.file);
     if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
-        edit.after_range = Some(full_range(&content));
-        edit.file_after_hash = Hash::of_lossless_text(&content);
-        describe_after(&mut edit, without_final_line_end(&content));
-        files.set_bare_cr(listed.path, has_bare_cr(&content));
+        set_whole_file(&mut edit, &content);
+        if op != EditOp::Delete {
+            files.set_bare_cr(listed.path, has_bare_cr(&content));
+        }
     }
-    edit
-}
-
-fn deleted_file<'c>(listed: &ListedChange<'c>) -> CodeEdit<'c> {
-    let mut edit = CodeEdit {
-        call_id: Some(listed.applied.call_id),
-        ..CodeEdit::new(EditOp::Delete, listed.file)
-    };
-    if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
-        edit.before_range = Some(full_range(&content));
-        edit.file_before_hash = Hash::of_lossless_text(&content);
-        describe_before(&mut edit, without_final_line_end(&content));
-    }
-    edit
+    out.emit(edit, at);
 }
 
 fn emit_update(
@@ -321,7 +316,7 @@ fn emit_update(
     listed: &ListedChange<'_>,
     at: Pointer<'_>,
     out: &mut Emitter<'_>,
-) -> bool {
+) {
     if listed.is_moved_onto_itself() {
         emit_name(
             files,
@@ -330,7 +325,7 @@ fn emit_update(
             (listed.applied.call_id, at),
             out,
         );
-        return true;
+        return;
     }
     let Ok(diff) =
         text(listed.change.unified_diff()).map_or(Ok(Cow::Borrowed("")), |diff| diff.decode())
@@ -341,30 +336,9 @@ fn emit_update(
     if has_bare_cr(&diff) {
         files.set_bare_cr(listed.path, true);
     }
-    // The check has read the diff; that of an earlier CR may make its lines others.
-    if !is_readable_diff(&diff) {
-        return emit_without_lines(files, listed, at, out);
-    }
-    if !files.has_bare_cr(listed.path) {
-        let runs = unified_runs(&diff).unwrap_or_default();
-        let runs = runs.iter().map(|run| {
-            span_edit(
-                (run.before_first, &run.before),
-                (run.after_first, &run.after),
-            )
-        });
-        return emit_spans(files, listed, runs, at, out);
-    }
-    match line_runs(&diff) {
-        Some(LineRuns::Counted(runs)) => {
-            let runs = runs.iter().map(|run| {
-                span_edit(
-                    (run.before_first, &run.before),
-                    (run.after_first, &run.after),
-                )
-            });
-            emit_spans(files, listed, runs, at, out)
-        }
+    // The check has read the diff; a CR that the file had before may make its lines others.
+    match changed_lines(&diff, files.has_bare_cr(listed.path)) {
+        Some(LineRuns::Counted(runs)) => emit_spans(files, listed, &runs, at, out),
         Some(LineRuns::Unknown) | None => emit_without_lines(files, listed, at, out),
     }
 }
@@ -373,25 +347,17 @@ fn emit_update(
 fn emit_spans(
     files: &mut SeenFiles,
     listed: &ListedChange<'_>,
-    spans: impl Iterator<Item = CodeEdit<'static>>,
+    runs: &[ChangedRun<'_>],
     at: Pointer<'_>,
     out: &mut Emitter<'_>,
-) -> bool {
+) {
     let moved_to = emit_listed_move(files, listed, at, out);
     let file = moved_to.as_deref().map_or(listed.file, Text::Plain);
-    let mut is_changed = moved_to.is_some();
-    for span in spans {
-        out.emit(
-            CodeEdit {
-                call_id: Some(listed.applied.call_id),
-                file,
-                ..span
-            },
-            at,
-        );
-        is_changed = true;
+    for run in runs {
+        let mut edit = listed.edit(EditOp::Update, file);
+        set_run(&mut edit, run);
+        out.emit(edit, at);
     }
-    is_changed
 }
 
 /// Emits the edits of a file whose lines the diff does not state: those of the patch's text, or else its name.
@@ -400,11 +366,11 @@ fn emit_without_lines(
     listed: &ListedChange<'_>,
     at: Pointer<'_>,
     out: &mut Emitter<'_>,
-) -> bool {
+) {
     let call = (listed.applied.call_id, at);
     if let (Some(patch), Some(sections @ 1..)) = (listed.applied.text, listed.sections()) {
         emit_sections(files, patch, (listed.path, sections), call, out);
-        return true;
+        return;
     }
     let moved_to = emit_listed_move(files, listed, at, out);
     emit_name(
@@ -414,7 +380,6 @@ fn emit_without_lines(
         call,
         out,
     );
-    true
 }
 
 /// Emits the move of an updated file, if it is moved. Returns its new path.
@@ -444,63 +409,22 @@ fn full_path_of<'p>(directory: &str, path: Text<'p>) -> Cow<'p, str> {
     }
 }
 
-/// An edit of a span, without its file and call.
-fn span_edit<L: Borrow<str>>(
-    (before_first, before): (u64, &[L]),
-    (after_first, after): (u64, &[L]),
-) -> CodeEdit<'static> {
-    let range = |first: u64, lines: &[L]| Range {
-        first,
-        last: (first + lines.len() as u64).saturating_sub(1),
-    };
-    let mut edit = CodeEdit::new(EditOp::Update, Text::Plain(""));
-    edit.before_range = Some(range(before_first, before));
-    edit.after_range = Some(range(after_first, after));
-    describe_before(&mut edit, &before.join("\n"));
-    describe_after(&mut edit, &after.join("\n"));
-    edit
-}
-
-fn describe_before(edit: &mut CodeEdit<'_>, text: &str) {
-    (
-        edit.before_hash,
-        edit.before_anchor_hashes,
-        edit.before_text,
-    ) = span_facts(text);
-}
-
-fn describe_after(edit: &mut CodeEdit<'_>, text: &str) {
-    (edit.after_hash, edit.after_anchor_hashes, edit.after_text) = span_facts(text);
-}
-
 /// A name as one segment of a JSON Pointer (RFC 6901).
 fn pointer_segment(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// True if a diff can be read, and its lines can be those of a file.
-pub fn is_readable_diff(diff: &str) -> bool {
-    let is_possible = |first: u64, lines: usize| {
-        first > 0
-            && (first + lines as u64)
-                .checked_sub(2)
-                .is_none_or(|last| last + 1 >= first - 1)
+/// The changed lines of a diff of a file in which a CR may stand alone. None if the diff cannot be read, or if its lines cannot be those
+/// of a file.
+pub fn changed_lines(diff: &str, has_bare_cr: bool) -> Option<LineRuns<'_>> {
+    let runs = if has_bare_cr {
+        line_runs(diff)?
+    } else {
+        LineRuns::Counted(unified_runs(diff)?)
     };
-    if has_bare_cr(diff) {
-        return match line_runs(diff) {
-            None => false,
-            Some(LineRuns::Unknown) => true,
-            Some(LineRuns::Counted(runs)) => runs.iter().all(|run| {
-                is_possible(run.before_first, run.before.len())
-                    && is_possible(run.after_first, run.after.len())
-            }),
-        };
+    let is_possible = |run: &ChangedRun<'_>| run.before_first > 0 && run.after_first > 0;
+    match &runs {
+        LineRuns::Counted(counted) if !counted.iter().all(is_possible) => None,
+        _ => Some(runs),
     }
-    let runs = unified_runs(diff);
-    runs.is_some_and(|runs| {
-        runs.iter().all(|run| {
-            is_possible(run.before_first, run.before.len())
-                && is_possible(run.after_first, run.after.len())
-        })
-    })
 }

@@ -12,7 +12,7 @@ use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use crate::shared::patch::{FileChange, FilePatch, Snippet, begin_patch, has_bare_cr};
-use crate::shared::spans::{line_count, span_facts};
+use crate::shared::spans::set_snippet;
 use crate::shared::value::{Value, text};
 
 use super::directories::{directory_of_call, directory_of_script};
@@ -183,10 +183,8 @@ fn emit_section(
                 before: Vec::new(),
                 after: lines.clone(),
             };
-            out.emit(
-                snippet_edit(add_operation(files, &full_name), path, &added, call_id),
-                at,
-            );
+            let op = add_operation(files, &full_name);
+            emit_snippet(op, path, &added, (call_id, at), out);
             files.set_bare_cr(&full_name, lines.iter().any(|line| has_bare_cr(line)));
         }
         FileChange::Delete => emit_name(files, EditOp::Delete, &full_name, (call_id, at), out),
@@ -203,10 +201,7 @@ fn emit_section(
             }
             let current_path = moved_to.as_deref().map_or(path, Text::Plain);
             for hunk in hunks {
-                out.emit(
-                    snippet_edit(EditOp::Update, current_path, hunk, call_id),
-                    at,
-                );
+                emit_snippet(EditOp::Update, current_path, hunk, (call_id, at), out);
             }
         }
     }
@@ -275,30 +270,20 @@ pub fn emit_move(
     out.emit(link, at);
 }
 
-fn snippet_edit<'a>(
+/// Emits an edit by its old and new lines, which have no numbers.
+fn emit_snippet(
     op: EditOp,
-    file: Text<'a>,
+    file: Text<'_>,
     snippet: &Snippet<'_>,
-    call_id: Text<'a>,
-) -> CodeEdit<'a> {
+    (call_id, at): (Text<'_>, Pointer<'_>),
+    out: &mut Emitter<'_>,
+) {
     let mut edit = CodeEdit {
         call_id: Some(call_id),
         snippet: true,
         ..CodeEdit::new(op, file)
     };
-    if !snippet.before.is_empty() {
-        let text = snippet.before.join("\n");
-        (
-            edit.before_hash,
-            edit.before_anchor_hashes,
-            edit.before_text,
-        ) = span_facts(&text);
-        edit.before_lines = edit.before_hash.map(|_| line_count(&text));
-    }
-    if !snippet.after.is_empty() {
-        let text = snippet.after.join("\n");
-        (edit.after_hash, edit.after_anchor_hashes, edit.after_text) = span_facts(&text);
-        edit.after_lines = edit.after_hash.map(|_| line_count(&text));
-    }
-    edit
+    let (before, after) = snippet.texts();
+    set_snippet(&mut edit, before.as_deref(), after.as_deref());
+    out.emit(edit, at);
 }

@@ -23,7 +23,8 @@ pub struct Scripts(Vec<Script>);
 struct Script {
     /// The event of its `exec` call.
     seq: Seq,
-    /// The key of the call whose output may be its end: that of the script, and then the last one that waits for it. None if it has ended.
+    /// The key of the call whose output may be the end of the script: its own call at first, then the latest call that waits for the script.
+    /// `None` if the script has ended.
     ended_by: Option<u64>,
     /// The key of its cell, if it goes on behind.
     cell: Option<u64>,

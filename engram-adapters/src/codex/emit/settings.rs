@@ -134,7 +134,8 @@ fn emit_base(meta: &SessionMeta<'_>, base: HistoryBase<'_>, out: &mut Emitter<'_
     out.emit(event, Pointer::At("/payload/history_base"));
 }
 
-/// Who writes the prompts of a thread: an agent those of the agents that it starts, the harness those of its own agents.
+/// Who writes the prompts of a thread. The prompts of a spawned agent are by the agent that spawned it; those of the harness's own agents
+/// are by the harness.
 fn sender(meta: &SessionMeta<'_>) -> Author {
     if spawned(meta.source()).is_some() {
         Author::Agent
@@ -206,7 +207,7 @@ fn add_repository<'a>(facts: &mut SessionFacts<'a>, git: Field<'a>) {
 /// The settings of a request (up to 0.105) or of a turn. Gives events only if they changed.
 pub fn turn_context(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let turn = Settings::lenient(record.value);
-    let mut is_mapped = emit_changed_settings(&mut state.last, &turn, out);
+    emit_changed_settings(&mut state.last, &turn, out);
     let mode_at = "/payload/collaboration_mode/settings/developer_instructions";
     for (instructions, at) in [
         (turn.user_instructions(), "/payload/user_instructions"),
@@ -216,9 +217,9 @@ pub fn turn_context(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
         ),
         (turn.mode_instructions(), mode_at),
     ] {
-        is_mapped |= emit_instructions(&mut state.last, instructions, at, out);
+        emit_instructions(&mut state.last, instructions, at, out);
     }
-    record.mapped_or(is_mapped, rule::SETTINGS_SAME)
+    record.mapped_or(out.has_events(), rule::SETTINGS_SAME)
 }
 
 /// The settings of the thread, after a client changed them.
@@ -232,18 +233,14 @@ pub fn thread_settings_applied(
             .thread_settings()
             .unwrap_or(Value::MISSING),
     );
-    let mut is_mapped = emit_changed_settings(&mut state.last, &settings, out);
+    emit_changed_settings(&mut state.last, &settings, out);
     let at = "/payload/thread_settings/collaboration_mode/settings/developer_instructions";
-    is_mapped |= emit_instructions(&mut state.last, settings.mode_instructions(), at, out);
-    record.mapped_or(is_mapped, rule::SETTINGS_APPLIED)
+    emit_instructions(&mut state.last, settings.mode_instructions(), at, out);
+    record.mapped_or(out.has_events(), rule::SETTINGS_APPLIED)
 }
 
 /// Emits the settings that the tape has if one of them changed.
-fn emit_changed_settings(
-    last: &mut LastSaid,
-    settings: &Settings<'_>,
-    out: &mut Emitter<'_>,
-) -> bool {
+fn emit_changed_settings(last: &mut LastSaid, settings: &Settings<'_>, out: &mut Emitter<'_>) {
     last.set_model(settings.model().map(Value::raw));
     last.set_cwd(text(settings.cwd()));
     let effort = settings.effort().or(settings.reasoning_effort());
@@ -254,7 +251,7 @@ fn emit_changed_settings(
         effort,
     ];
     if !last.settings_changed(stated.map(|field| field.map(Value::raw))) {
-        return false;
+        return;
     }
     let facts = SessionFacts {
         model: text(settings.model()),
@@ -269,7 +266,6 @@ fn emit_changed_settings(
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), Pointer::At("/payload"));
-    true
 }
 
 /// A new title of the thread.

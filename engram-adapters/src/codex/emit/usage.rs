@@ -65,10 +65,10 @@ pub fn token_count(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
             let last = info
                 .and_then(|info| info.first_member("last_token_usage"))
                 .map(TokenUsage::lenient);
-            let is_estimate = last.is_some_and(|last| {
-                is_empty(&last) && emit_context_size(state, count(last.total()), at.last, out)
-            });
-            return record.mapped_or(is_estimate, rule::TOKENS_SAME);
+            if let Some(last) = last.filter(is_empty) {
+                emit_context_size(state, count(last.total()), at.last, out);
+            }
+            return record.mapped_or(out.has_events(), rule::TOKENS_SAME);
         }
     }
     Outcome::Mapped
@@ -108,23 +108,22 @@ fn is_empty(usage: &TokenUsage<'_>) -> bool {
         .all(|field| count(field).unwrap_or_default() == 0)
 }
 
-/// After a compaction the harness estimates how much of the context is left. True if that has changed.
+/// After a compaction the harness estimates how much of the context is left. Emits that if it has changed.
 fn emit_context_size(
     state: &mut State,
     tokens: Option<u64>,
     at: &'static str,
     out: &mut Emitter<'_>,
-) -> bool {
+) {
     let Some(tokens) = tokens.filter(|tokens| *tokens > 0 && state.last.context_changed(*tokens))
     else {
-        return false;
+        return;
     };
     let facts = SessionFacts {
         context_tokens: Some(tokens),
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), Pointer::Member(at, "total_tokens"));
-    true
 }
 
 fn emit_usage(state: &State, counts: Counts, response: Field<'_>, at: &str, out: &mut Emitter<'_>) {

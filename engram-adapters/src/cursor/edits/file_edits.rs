@@ -2,19 +2,12 @@
 
 use std::borrow::Cow;
 
-use engram_core::event::{CodeEdit, EditOp, Range};
+use engram_core::event::{CodeEdit, EditOp};
 use engram_core::hash::Hash;
 use engram_core::text::Text;
 
 use crate::shared::patch::{ChangedRun, unified_runs};
-use crate::shared::spans::{ChangedSpan, SpanFacts, line_count, span_facts, with_unix_line_ends};
-
-/// What is known of a text: nothing if it is not valid Unicode.
-fn snippet(text: Option<Text<'_>>) -> SpanFacts {
-    text.and_then(|text| text.decode().ok())
-        .map(|text| span_facts(&text))
-        .unwrap_or_default()
-}
+use crate::shared::spans::{ChangedSpan, set_run, set_snippet, with_unix_line_ends};
 
 /// Sets hashes and line counts of the old and new text of an edit whose lines are not known. Where both are the same (only a line end
 /// changed, which the log does not have), nothing is known but the file.
@@ -23,24 +16,13 @@ pub(in crate::cursor) fn set_snippets(
     before: Option<Text<'_>>,
     after: Option<Text<'_>>,
 ) {
-    let (old, new) = (snippet(before), snippet(after));
-    if old.0.is_some() && old.0 == new.0 {
-        return;
+    let before = before.and_then(|text| text.decode().ok());
+    let after = after.and_then(|text| text.decode().ok());
+    let (before, after) = (before.as_deref(), after.as_deref());
+    let old = before.and_then(Hash::of_lossless_text);
+    if old.is_none() || old != after.and_then(Hash::of_lossless_text) {
+        set_snippet(edit, before, after);
     }
-    edit.before_lines = old.0.and(before).map(lines);
-    edit.after_lines = new.0.and(after).map(lines);
-    (
-        edit.before_hash,
-        edit.before_anchor_hashes,
-        edit.before_text,
-    ) = old;
-    (edit.after_hash, edit.after_anchor_hashes, edit.after_text) = new;
-    edit.snippet = edit.before_hash.is_some() || edit.after_hash.is_some();
-}
-
-/// The number of lines of a text.
-fn lines(text: Text<'_>) -> u64 {
-    line_count(&text.decode_lossy())
 }
 
 /// The edits of one call by the whole file before and after it: one per changed span if a diff separates them. None if nothing changed.
@@ -65,8 +47,12 @@ pub(in crate::cursor) fn whole_file_edits<'a>(
         (Some(before), Some(after)) => {
             edit.file_before_hash = Hash::of_lossless_text(&before);
             edit.file_after_hash = Hash::of_lossless_text(&after);
-            if let Some(runs) = content(diff).and_then(|diff| proven_runs(&diff, &before, &after)) {
-                return runs.iter().map(|run| run.edit(&edit)).collect();
+            let hunks = content(diff).and_then(|diff| hunks(&diff));
+            let runs = hunks
+                .as_deref()
+                .and_then(|hunks| proven_runs(hunks, &before, &after));
+            if let Some(runs) = runs {
+                return run_edits(&edit, &runs);
             }
             ChangedSpan::trimmed(1, &before, 1, &after).set_in(&mut edit);
         }
@@ -87,15 +73,21 @@ pub(in crate::cursor) fn diff_edits<'a>(
     edit: CodeEdit<'a>,
     diff: Option<&str>,
 ) -> Vec<CodeEdit<'a>> {
-    let runs = diff.and_then(|diff| {
-        unified_runs(&hunks(diff)?).map(|runs| runs.iter().map(OwnedRun::of).collect::<Vec<_>>())
-    });
-    let runs =
-        runs.filter(|runs| !runs.is_empty() && runs.iter().all(|run| run.before.1 != run.after.1));
-    runs.map_or_else(
-        || vec![edit.clone()],
-        |runs| runs.iter().map(|run| run.edit(&edit)).collect(),
-    )
+    let hunks = diff.and_then(hunks);
+    let runs = hunks.as_deref().and_then(unified_runs).unwrap_or_default();
+    if runs.is_empty() || runs.iter().any(|run| run.before == run.after) {
+        return vec![edit];
+    }
+    run_edits(&edit, &runs)
+}
+
+fn run_edits<'a>(edit: &CodeEdit<'a>, runs: &[ChangedRun<'_>]) -> Vec<CodeEdit<'a>> {
+    let edit_of = |run: &ChangedRun<'_>| {
+        let mut edit = edit.clone();
+        set_run(&mut edit, run);
+        edit
+    };
+    runs.iter().map(edit_of).collect()
 }
 
 /// The hunks of a rendered diff, without the names of the files.
@@ -113,47 +105,9 @@ fn hunks(diff: &str) -> Option<String> {
     })
 }
 
-/// A changed run of lines: its range and its text, on each side.
-struct OwnedRun {
-    before: (Range, String),
-    after: (Range, String),
-}
-
-impl OwnedRun {
-    fn of(run: &ChangedRun<'_>) -> OwnedRun {
-        let side = |first: u64, lines: &[&str]| {
-            (
-                Range {
-                    first,
-                    last: (first + lines.len() as u64).saturating_sub(1),
-                },
-                lines.join("\n"),
-            )
-        };
-        OwnedRun {
-            before: side(run.before_first, &run.before),
-            after: side(run.after_first, &run.after),
-        }
-    }
-
-    fn edit<'a>(&self, template: &CodeEdit<'a>) -> CodeEdit<'a> {
-        let (before, after) = (&self.before, &self.after);
-        let mut edit = template.clone();
-        ChangedSpan {
-            before: before.0,
-            before_text: &before.1,
-            after: after.0,
-            after_text: &after.1,
-        }
-        .set_in(&mut edit);
-        edit
-    }
-}
-
-/// The changed runs of a rendered diff, if applying it to the text before gives the text after, line by line.
-fn proven_runs(diff: &str, before: &str, after: &str) -> Option<Vec<OwnedRun>> {
-    let closed = hunks(diff)?;
-    let runs = unified_runs(&closed).filter(|runs| !runs.is_empty())?;
+/// The changed runs of hunks, if applying them to the text before gives the text after, line by line.
+fn proven_runs<'h>(hunks: &'h str, before: &str, after: &str) -> Option<Vec<ChangedRun<'h>>> {
+    let runs = unified_runs(hunks).filter(|runs| !runs.is_empty())?;
     let (before, after): (Vec<&str>, Vec<&str>) =
         (before.lines().collect(), after.lines().collect());
     let (mut from, mut to) = (0, 0);
@@ -172,7 +126,7 @@ fn proven_runs(diff: &str, before: &str, after: &str) -> Option<Vec<OwnedRun>> {
         }
         (from, to) = (from_end, to_end);
     }
-    (before.get(from..)? == after.get(to..)?).then(|| runs.iter().map(OwnedRun::of).collect())
+    (before.get(from..)? == after.get(to..)?).then_some(runs)
 }
 
 #[cfg(test)]
@@ -193,7 +147,7 @@ mod tests {
             };
             assert_eq!(
                 (edit.before_range, edit.before_hash, edit.after_hash),
-                (None, None, span_facts(text.trim_end()).0)
+                (None, None, Hash::of_lossless_text(text.trim_end()))
             );
         }
     }
@@ -202,20 +156,21 @@ mod tests {
     fn a_diff_separates_spans_only_if_it_matches_the_texts() {
         let (before, after) = ("a\nb\nc\nd\n", "A\nb\nc\nd\ne");
         let diff = "--- a/x\n+++ b/x\n@@ -1,4 +1,5 @@\n-a\n+A\n b\n c\n d\n+e";
-        let runs = proven_runs(diff, before, after).unwrap();
-        let ranges: Vec<[u64; 4]> = runs
+        let hunks = hunks(diff).unwrap();
+        let runs = proven_runs(&hunks, before, after).unwrap();
+        let lines: Vec<_> = runs
             .iter()
             .map(|run| {
-                [
-                    run.before.0.first,
-                    run.before.0.last,
-                    run.after.0.first,
-                    run.after.0.last,
-                ]
+                let (before, after) = (run.before.join("\n"), run.after.join("\n"));
+                (run.before_first, before, run.after_first, after)
             })
             .collect();
-        assert_eq!(ranges, [[1, 1, 1, 1], [5, 4, 5, 5]]);
-        assert!(proven_runs(diff, "a\nb\nc\nx\n", after).is_none());
-        assert!(proven_runs("no diff", before, after).is_none());
+        let expected = [(1, "a", 1, "A"), (5, "", 5, "e")];
+        assert_eq!(
+            lines,
+            expected.map(|(from, old, to, new)| (from, old.to_owned(), to, new.to_owned()))
+        );
+        assert!(proven_runs(&hunks, "a\nb\nc\nx\n", after).is_none());
+        assert!(super::hunks("no diff").is_none());
     }
 }

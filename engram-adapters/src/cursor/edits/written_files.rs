@@ -1,5 +1,5 @@
 //! Files whose whole text is known to the byte, line ends apart. The harness removes the byte order mark of a file that it reads, decodes
-//! Latin-1, and puts both back when it writes. So what it logs of a file that it did not create need not be what is in the file.
+//! Latin-1, and puts both back when it writes. So the logged text of a file is certain only if the harness created the file.
 
 use engram_core::event::{CodeEdit, EditOp, Range};
 use engram_core::hash::Hash;

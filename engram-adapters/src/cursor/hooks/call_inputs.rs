@@ -25,8 +25,8 @@ impl CallInputs {
         }
     }
 
-    /// True if a payload has another input than its call has on the tape. Where that is not known any more, too: a fact that is on the
-    /// tape twice is better than one that is not.
+    /// True if a payload has another input than its call on the tape. True also if the input of the call is forgotten: the tape may have a
+    /// fact twice, but must not lack it.
     pub(super) fn differs(&self, payload: &Payload<'_>) -> bool {
         let Some(id) = decoded_non_empty(payload.tool_use_id()) else {
             return false;

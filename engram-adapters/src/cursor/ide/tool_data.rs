@@ -62,7 +62,8 @@ fn object<'t>(text: Option<&'t str>, index: &'t mut StructuralIndex) -> Option<V
     parse(text?, index).ok().filter(|value| value.is_object())
 }
 
-/// `params` and `rawArgs` are both arguments. The one that is JSON is the call's; `params` becomes a notice if it is not that one.
+/// `params` and `rawArgs` both hold arguments. The call gets the member that is a JSON object. If that is `rawArgs`, `params` becomes a
+/// notice.
 fn emit_call<'a>(
     data: &ToolFormerData<'a>,
     tool: Text<'a>,

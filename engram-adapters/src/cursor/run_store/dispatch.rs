@@ -130,7 +130,7 @@ impl RunStore {
         out.set_header(header);
     }
 
-    /// The end of a run: what it says and the events of the run do not.
+    /// The end of a run. Emits only the facts that the events of the run have not stated.
     fn run_end(
         &mut self,
         line: &RunStoreLine<'_>,

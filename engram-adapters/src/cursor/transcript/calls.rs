@@ -1,6 +1,6 @@
 //! Calls of transcripts, with the edits that they request. A transcript does not record whether an edit was made.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 
 use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{CodeEdit, EditOp, Seq, ToolCall};
@@ -140,7 +140,7 @@ fn emit_patch(
 }
 
 /// The text of lines. None of no lines.
-fn side(lines: &[&str]) -> Option<String> {
+fn side<L: Borrow<str>>(lines: &[L]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 

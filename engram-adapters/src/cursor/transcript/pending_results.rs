@@ -30,7 +30,7 @@ impl PendingResults {
         }
     }
 
-    /// Removes the oldest call of this tool. Returns it if it is the only one, so that the result can only be its own.
+    /// Removes the oldest call of this tool. Returns the call only if no other call of the tool waits: then the result is certainly its own.
     pub(super) fn result(&mut self, tool: &str) -> Option<Seq> {
         let at = self.calls.iter().position(|call| call.tool == tool)?;
         let removed = self.calls.remove(at);

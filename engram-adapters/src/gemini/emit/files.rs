@@ -18,8 +18,8 @@ use crate::gemini::schema::{
     MASKED_OUTPUT, may_have_context, parts, raw, split_context, without_hook,
 };
 use crate::shared::spans::{
-    ChangedSpan, Rewrite, full_range, has_crlf, line_count, span_facts, with_unix_line_ends,
-    without_final_line_end, without_half_line_end,
+    ChangedSpan, Rewrite, full_range, has_crlf, line_count, set_snippet, set_whole_file,
+    span_facts, spans_between, with_unix_line_ends, without_final_line_end, without_half_line_end,
 };
 use crate::shared::value::{Field, is_true, non_empty_text, raw_str, text};
 
@@ -280,23 +280,14 @@ impl Request<'_> {
     fn set_spans(&self, edit: &mut CodeEdit<'_>, new: &str, is_exact: bool) {
         if edit.op == EditOp::Create && self.op == EditOp::Update {
             // The file that `replace` creates is exactly the new text.
-            edit.file_after_hash = Hash::of_lossless_text(new);
-            return ChangedSpan::of_files("", new).set_in(edit);
+            return set_whole_file(edit, new);
         }
         if !is_exact {
             return;
         }
-        (edit.after_hash, edit.after_anchor_hashes, edit.after_text) = span_facts(new);
-        edit.after_lines = edit.after_hash.is_some().then(|| line_count(new));
+        let old = text(self.old).and_then(|old| old.decode().ok());
+        set_snippet(edit, old.as_deref(), Some(new));
         edit.snippet = true;
-        if let Some(Ok(old)) = text(self.old).map(|text| text.decode()) {
-            (
-                edit.before_hash,
-                edit.before_anchor_hashes,
-                edit.before_text,
-            ) = span_facts(&old);
-            edit.before_lines = edit.before_hash.is_some().then(|| line_count(&old));
-        }
     }
 
     /// True if the arguments turn the file before into the file after.
@@ -393,9 +384,7 @@ fn file_versions(
         return;
     }
     let rewrite = replacement(&before, &after, &request.args);
-    let spans = rewrite
-        .as_ref()
-        .map_or_else(|| vec![covering_span(&before, &after)], Rewrite::spans);
+    let spans = spans_between(&before, &after, rewrite.as_ref());
     for span in spans {
         let mut edit = edit.clone();
         span.set_in(&mut edit);
@@ -445,38 +434,8 @@ fn with_plain_ends(field: Field<'_>) -> Option<Cow<'_, str>> {
     text(field)?.decode().ok().map(with_unix_line_ends)
 }
 
-/// The one span of whole lines in which two texts differ.
-fn covering_span<'t>(before: &'t str, after: &'t str) -> ChangedSpan<'t> {
-    let (old, new) = (before.as_bytes(), after.as_bytes());
-    let lead = old
-        .iter()
-        .zip(new)
-        .take_while(|(old, new)| old == new)
-        .count();
-    let lead = memchr::memrchr(b'\n', &old[..lead]).map_or(0, |at| at + 1);
-    let rest = old.len().min(new.len()) - lead;
-    let tail = old
-        .iter()
-        .rev()
-        .zip(new.iter().rev())
-        .take(rest)
-        .take_while(|(old, new)| old == new)
-        .count();
-    // The common end must begin at the start of a line on both sides.
-    let tail = memchr::memchr(b'\n', &old[old.len() - tail..]).map_or(0, |at| tail - at - 1);
-    let first = memchr::memchr_iter(b'\n', &old[..lead]).count() as u64 + 1;
-    ChangedSpan::trimmed(
-        first,
-        &before[lead..before.len() - tail],
-        first,
-        &after[lead..after.len() - tail],
-    )
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn shown(lines: &str, content: &str) -> String {
@@ -514,19 +473,5 @@ mod tests {
         assert_eq!(partial(&cut).expect("lines").text, None);
         assert!(partial(&shown("1-3 of 9", "a")).is_none());
         assert!(partial("no notice").is_none());
-    }
-
-    proptest! {
-        #[test]
-        fn the_covering_span_contains_the_whole_change(before in "[ab\n]{0,30}", after in "[ab\n]{0,30}") {
-            let span = covering_span(&before, &after);
-            let lines: Vec<&str> = before.lines().collect();
-            let mut rebuilt = lines[..span.before.first as usize - 1].to_vec();
-            prop_assert_eq!(span.before_text, lines[span.before.first as usize - 1..span.before.last as usize].join("\n"));
-            let count = (span.after.last + 1 - span.after.first) as usize;
-            rebuilt.extend(span.after_text.split('\n').take(count));
-            rebuilt.extend_from_slice(&lines[span.before.last as usize..]);
-            prop_assert_eq!(rebuilt, after.lines().collect::<Vec<_>>());
-        }
     }
 }

@@ -7,7 +7,7 @@ use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
 use engram_core::keys::{KeyMap, hash64};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
-use engram_core::text::Text;
+use engram_core::text::{Text, push_text};
 
 use super::messages::Message;
 use super::result_texts::ResultTexts;
@@ -255,26 +255,28 @@ impl Events {
         }
     }
 
-    /// True for the prompt of a sub-agent whose messages are in the log of its parent: a call asks the same.
+    /// True for the prompt of a sub-agent whose messages are in the log of its parent: a call asks the same. The first prompt is a person's.
     fn is_task(&self, text: Text<'_>) -> bool {
-        !self.objectives.is_empty()
-            && text
+        if self.tasks.is_empty() || self.first_prompt.is_none() {
+            return false;
+        }
+        let mut token = String::new();
+        push_text(&mut token, text);
+        self.tasks.contains(&hash64(&*token))
+            || text
                 .decode()
                 .ok()
                 .and_then(|text| objective(&text))
-                .is_some_and(|task| self.objectives.contains(&hash64(&*task)))
+                .is_some_and(|task| self.tasks.contains(&hash64(&*task)))
     }
 
-    /// Who wrote a prompt. A sub-agent has one task, which the call that started it gives.
+    /// Who wrote a prompt. A sub-agent has one task, which the call that started it gives; the harness writes the later ones.
     fn prompt_author(&mut self) -> Author {
-        if !self.is_subagent {
-            return Author::Person;
-        }
-        let task = *self.task.get_or_insert(self.number);
-        if task == self.number {
-            Author::Agent
-        } else {
-            Author::Harness
+        let first = *self.first_prompt.get_or_insert(self.number);
+        match first == self.number {
+            _ if !self.is_subagent => Author::Person,
+            true => Author::Agent,
+            false => Author::Harness,
         }
     }
 

@@ -27,8 +27,8 @@ pub struct Events {
     pub(super) session_id: Option<String>,
     pub(super) is_subagent: bool,
     pub(super) has_header: bool,
-    /// The record with the task of the sub-agent. What follows in the user's place is the harness's.
-    pub(super) task: Option<usize>,
+    /// The record with the first prompt: that of a person, or the task of the sub-agent.
+    pub(super) first_prompt: Option<usize>,
     /// The current record.
     pub(super) number: usize,
     /// The last text in the user's place was a context or a summary of the harness.
@@ -36,7 +36,7 @@ pub struct Events {
     /// The last turn of a saved conversation is in a log beside it.
     pub(super) is_saved_copy: bool,
     /// What calls ask of a sub-agent, by the key of the text.
-    pub(super) objectives: HashSet<u64>,
+    pub(super) tasks: HashSet<u64>,
     /// How often a file that repeats prompts has said each.
     pub(super) typed: KeyMap<u32>,
     /// The sessions that such a file names.
@@ -156,11 +156,11 @@ impl Events {
             session_id: init.identity.session_id.clone(),
             is_subagent: false,
             has_header: false,
-            task: None,
+            first_prompt: None,
             number: 0,
             follows_context: false,
             is_saved_copy: false,
-            objectives: HashSet::new(),
+            tasks: HashSet::new(),
             typed: KeyMap::default(),
             typed_sessions: BTreeSet::new(),
             rewind_points: KeyMap::default(),
@@ -174,10 +174,10 @@ impl Events {
     pub fn decide(
         &mut self,
         notes: Vec<Note>,
-        objectives: HashSet<u64>,
+        tasks: HashSet<u64>,
         typed_sessions: BTreeSet<String>,
     ) {
-        (self.objectives, self.typed_sessions) = (objectives, typed_sessions);
+        (self.tasks, self.typed_sessions) = (tasks, typed_sessions);
         let mut decisions = repeats(self.form, &notes);
         if self.form == Form::Document {
             last_counts(&notes, &mut decisions);

@@ -8,7 +8,7 @@ use engram_core::text::Text;
 
 use super::{CallList, Note, Notes, call_key, key, response_key, text_key, thought_key};
 use crate::gemini::readers::{Call, FileArgs, FunctionCall, FunctionResponse, Line, Thought};
-use crate::gemini::schema::{OBJECTIVE, joined_thought, parts};
+use crate::gemini::schema::{TASKS, joined_thought, parts};
 use crate::shared::value::{Value, text};
 
 impl Notes {
@@ -146,12 +146,11 @@ impl Notes {
                 args: key(call.args()),
                 list: CallList::Calls,
             });
-            let objective = call
-                .args()
-                .and_then(|args| args.first_member(OBJECTIVE))
-                .filter(|objective| objective.text().is_some());
-            self.objectives
-                .extend(objective.map(|objective| hash64(objective.raw())));
+            let task = |name| {
+                let argument = call.args()?.first_member(name)?;
+                argument.text().is_some().then(|| hash64(argument.raw()))
+            };
+            self.tasks.extend(TASKS.into_iter().filter_map(task));
         }
         for (n, call) in calls.iter().enumerate() {
             check.gives(Kind::ToolCall, Pointer::Item(PATH, n))?;

@@ -19,9 +19,9 @@ pub enum Giver {
 #[derive(Default)]
 pub struct LaterCalls {
     calls: Vec<ParentCall>,
-    /// The parent session was read, so a prompt that none of its calls has is a person's.
+    /// True if the parent session was read. Then a prompt that is in no call of the parent session is by a person.
     are_known: bool,
-    /// The index of the first one. `None` before the session's first prompt, which is that of the call that started it.
+    /// The index of the first such call. `None` before the first prompt of the session, which belongs to the call that started the session.
     next: Option<usize>,
     /// The message of the first prompt, which may have several parts.
     first: u64,

@@ -28,19 +28,18 @@ pub(super) fn message(
     out: &mut Emitter<'_>,
 ) -> Outcome {
     let pointer = Pointer::Root;
-    let mut emitted = session_facts(&mut state.last_stated, envelope, pointer, out);
+    session_facts(&mut state.last_stated, envelope, pointer, out);
     if let Some(system) = envelope.system() {
-        emitted |= system_prompts(&mut state.system_prompts, system, pointer, out);
+        system_prompts(&mut state.system_prompts, system, pointer, out);
     }
     if let Some(value) = envelope.summary().filter(|summary| summary.is_object()) {
-        emitted |= summary(value, pointer, out);
+        summary(value, pointer, out);
     }
-    emitted |= has_end(envelope, context, state.decision.stated);
     let record = match context.speaker {
         Speaker::User => MessageKind::User,
         Speaker::Assistant | Speaker::Unknown => MessageKind::Assistant,
     };
-    if emitted {
+    if out.has_events() || has_end(envelope, context, state.decision.stated) {
         Outcome::Mapped
     } else {
         Outcome::Bookkeeping {
@@ -50,13 +49,13 @@ pub(super) fn message(
     }
 }
 
-/// Emits model, agent and directory, if they changed. True if they did.
+/// Emits model, agent and directory, if they changed.
 fn session_facts(
     last_stated: &mut LastStated,
     envelope: &Envelope<'_>,
     pointer: Pointer<'_>,
     out: &mut Emitter<'_>,
-) -> bool {
+) {
     let requested = Model::lenient_opt(envelope.model());
     let cwd = envelope.path().and_then(|path| path.member("cwd"));
     let model = last_stated.changed_model(envelope.model_id().or(requested.model_id()));
@@ -84,7 +83,6 @@ fn session_facts(
             pointer,
         );
     }
-    is_new
 }
 
 /// Emits the system prompts, each once: the harness's own as a hash, instruction files as text.
@@ -93,13 +91,11 @@ fn system_prompts(
     system: Value<'_>,
     pointer: Pointer<'_>,
     out: &mut Emitter<'_>,
-) -> bool {
-    let mut emitted = false;
+) {
     for prompt in system.elements().filter_map(Value::text) {
         if seen.insert(hash64(("list", prompt.raw())), ()).is_none() {
             let decoded = prompt.decode().ok();
             out.emit(Meta::Context(implicit_input(decoded.as_deref())), pointer);
-            emitted = true;
         }
     }
     if let Some(prompt) = non_empty_text(Some(system))
@@ -114,9 +110,7 @@ fn system_prompts(
             text: Some(prompt),
         };
         out.emit(Meta::Context(input), pointer);
-        emitted = true;
     }
-    emitted
 }
 
 /// A system prompt. Its kind follows from its first words (0.1.174 and 0.5.29).
@@ -140,9 +134,8 @@ fn implicit_input(decoded: Option<&str>) -> ImplicitInput<'_> {
 }
 
 /// Emits the title and text that a model wrote about the turn (user messages, 1.0.0 to 1.2.27).
-fn summary(summary: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
+fn summary(summary: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let summary = Summary::lenient(summary);
-    let mut emitted = false;
     for (name, value) in [
         ("summary.title", summary.title()),
         ("summary.body", summary.body()),
@@ -155,10 +148,8 @@ fn summary(summary: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> b
                 },
                 pointer,
             );
-            emitted = true;
         }
     }
-    emitted
 }
 
 /// True if [`message_end`] emits something.

@@ -198,8 +198,8 @@ fn author(state: &SessionState, record: &PartRecord<'_>) -> Author {
     }
 }
 
-/// Who wrote a prompt. In the session of a sub-agent that is the agent whose call has the prompt, which is emitted if it is not the call that
-/// started the session; a person may write to such a session, too, and then no call has the words.
+/// Who wrote a prompt. In the session of a sub-agent, an agent wrote the prompt if a call of that agent contains its words. The call that
+/// started the session is known already; any other call is emitted as the parent call. If no call contains the words, a person wrote them.
 pub(super) fn prompt_author(
     state: &mut SessionState,
     message: u64,

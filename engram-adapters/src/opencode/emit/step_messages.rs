@@ -183,7 +183,7 @@ fn times(message: &StepMessage<'_>) -> (Option<i64>, Option<i64>) {
     (integer(time.created()), integer(time.completed()))
 }
 
-/// The beginning of an answer: model and agent, if they changed. What it cost, and how it ended, follows its parts ([`answer_end`]).
+/// The beginning of an answer: model and agent, if they changed. Its cost and its end follow its parts ([`answer_end`]).
 fn answer(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let message = record.message;
     let model = Model::lenient_opt(message.model());

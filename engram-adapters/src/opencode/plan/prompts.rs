@@ -1,4 +1,5 @@
-//! What belongs to one prompt, and which prompts the harness wrote: the one that it writes again, and notices that only the person sees.
+//! Which parts belong to one prompt, and which prompts the harness wrote: repetitions of an earlier prompt, and notices that only the person
+//! sees.
 
 use std::collections::{BTreeMap, BTreeSet};
 

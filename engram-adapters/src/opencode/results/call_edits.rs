@@ -16,7 +16,8 @@ use crate::opencode::readers::{FileArgs, FileDiff, Metadata, PatchedFile};
 use crate::opencode::revisions::Dialect;
 use crate::shared::patch::{FileChange, begin_patch};
 use crate::shared::spans::{
-    ChangedSpan, Rewrite, has_crlf, line_count, span_facts, with_unix_line_ends,
+    Rewrite, has_crlf, set_run, set_run_ranges, set_snippet, set_whole_file, spans_between,
+    with_unix_line_ends,
 };
 use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
 
@@ -123,11 +124,7 @@ impl<'e> CallEdits<'e> {
             rewrite.replace(old, new, all);
         }
         // The tool also matches text that differs in white space, and a formatter may have run: then the replacement proves nothing.
-        let spans = if rewrite.after() == after {
-            rewrite.spans()
-        } else {
-            vec![ChangedSpan::trimmed(1, before, 1, after)]
-        };
+        let spans = spans_between(before, after, Some(&rewrite));
         if before == after {
             return;
         }
@@ -158,16 +155,10 @@ impl<'e> CallEdits<'e> {
         let is_exact = diff.is_exact(proof);
         for run in &diff.runs {
             let mut event = CodeEdit::new(op, file);
-            diff.describe(run, is_exact, &mut event);
-            match op {
-                // There was no file, so nothing is before.
-                EditOp::Create => {
-                    (event.before_range, event.before_hash, event.before_text) = (None, None, None)
-                }
-                EditOp::Delete => {
-                    (event.after_range, event.after_hash, event.after_text) = (None, None, None)
-                }
-                _ => {}
+            if is_exact {
+                set_run(&mut event, run);
+            } else {
+                set_run_ranges(&mut event, run);
             }
             self.emit(event, out);
         }
@@ -238,8 +229,7 @@ impl<'e> CallEdits<'e> {
     /// A file that did not exist under this name, and its text.
     fn new_file(self, file: Text<'_>, text: &str, out: &mut Emitter<'_>) {
         let mut event = CodeEdit::new(EditOp::Create, file);
-        ChangedSpan::of_files("", text).set_in(&mut event);
-        event.file_after_hash = Hash::of_lossless_text(text);
+        set_whole_file(&mut event, text);
         self.emit(event, out)
     }
 
@@ -377,22 +367,6 @@ pub(super) fn snippet<'a>(
     new: Option<Cow<'_, str>>,
 ) -> CodeEdit<'a> {
     let mut event = CodeEdit::new(op, file);
-    if let Some(old) = old {
-        (
-            event.before_hash,
-            event.before_anchor_hashes,
-            event.before_text,
-        ) = span_facts(&old);
-        event.before_lines = event.before_hash.is_some().then(|| line_count(&old));
-    }
-    if let Some(new) = new {
-        (
-            event.after_hash,
-            event.after_anchor_hashes,
-            event.after_text,
-        ) = span_facts(&new);
-        event.after_lines = event.after_hash.is_some().then(|| line_count(&new));
-    }
-    event.snippet = event.before_hash.is_some() || event.after_hash.is_some();
+    set_snippet(&mut event, old.as_deref(), new.as_deref());
     event
 }

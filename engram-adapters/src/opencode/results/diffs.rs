@@ -1,10 +1,8 @@
 //! Unified diffs of edits. The harness removes the indentation that all their lines share, so their text is used only if the call
 //! itself proves that nothing was removed.
 
-use engram_core::event::{CodeEdit, Range};
-
 use crate::shared::patch::{ChangedRun, FileChange, unified_runs};
-use crate::shared::spans::{has_crlf, span_facts};
+use crate::shared::spans::has_crlf;
 
 /// A diff of one file.
 pub(super) struct Diff<'d> {
@@ -71,7 +69,7 @@ impl<'d> Diff<'d> {
                     .runs
                     .iter()
                     .flat_map(|run| &run.after)
-                    .copied()
+                    .map(|line| &**line)
                     .collect::<Vec<_>>();
                 let requested: Vec<&str> = hunks
                     .iter()
@@ -101,24 +99,6 @@ impl<'d> Diff<'d> {
                 is_replaced(&before, old, new, if all { usize::MAX } else { 1 }, &after)
             })
     }
-
-    /// Sets the ranges of an edit, and the hashes of its lines if they are exact.
-    pub fn describe(&self, run: &ChangedRun<'_>, is_exact: bool, event: &mut CodeEdit<'_>) {
-        event.before_range = range(run.before_first, &run.before);
-        event.after_range = range(run.after_first, &run.after);
-        if is_exact {
-            (
-                event.before_hash,
-                event.before_anchor_hashes,
-                event.before_text,
-            ) = span_facts(&run.before.join("\n"));
-            (
-                event.after_hash,
-                event.after_anchor_hashes,
-                event.after_text,
-            ) = span_facts(&run.after.join("\n"));
-        }
-    }
 }
 
 /// True if `old` is in the text before, and `new` in its first places, at most so many, makes it the text after. A long text that makes
@@ -129,14 +109,6 @@ fn is_replaced(before: &str, old: &str, new: &str, most: usize, after: &str) -> 
         .checked_mul(new.len())
         .and_then(|added| added.checked_add(before.len() - places * old.len()));
     places > 0 && len == Some(after.len()) && before.replacen(old, new, places) == after
-}
-
-/// These lines, if the diff numbers them from 1.
-fn range(first: u64, lines: &[&str]) -> Option<Range> {
-    (first > 0).then(|| Range {
-        first,
-        last: (first + lines.len() as u64).saturating_sub(1),
-    })
 }
 
 /// True if a line that shows its indentation follows a line end.

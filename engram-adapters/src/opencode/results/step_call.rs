@@ -22,7 +22,7 @@ const CANCELLED: [&str; 2] = ["aborted", "tool.interrupted"];
 pub struct StepOutput(Option<String>);
 
 impl StepOutput {
-    /// The output of a call. A call that returned one text has it in its record, and needs none of its own.
+    /// The output of a call. Empty for a call that returned one text: its record has that text, which is not copied.
     pub fn of(part: &StepPart<'_>) -> StepOutput {
         let state = StepState::lenient_opt(part.state());
         let details = StepDetails::lenient_opt(state.metadata().or(state.structured()));

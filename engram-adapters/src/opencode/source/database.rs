@@ -261,7 +261,7 @@ impl Database {
         Ok(())
     }
 
-    /// The calls of the parent session that gave this one its prompts.
+    /// The calls of the parent session that gave this session its prompts.
     fn parent_calls(
         &mut self,
         parent: &str,
@@ -317,7 +317,7 @@ impl Database {
         params: P,
     ) -> Result<Vec<Option<String>>, AdapterError> {
         let mut statement = self.store.connection().prepare(sql).map_err(refused)?;
-        // An id of another type or that is not UTF-8 is that of one session, and fails only this one.
+        // An id may be no text, or not UTF-8. Then only the session with this id cannot be converted.
         let rows = statement
             .query_map(params, |row| {
                 Ok(row.get_ref(0)?.as_str().ok().map(str::to_owned))

@@ -1,7 +1,7 @@
-//! Which tables of a database have a session: those of 1.x, or those of 2.x, which an upgrade adds beside them.
+//! Which tables of a database have a session: the tables of 1.x, or the tables of 2.x, which an upgrade adds.
 //!
-//! An upgrade copies sessions to new tables and never writes the old ones again. The old ones have more of what came before, so a session
-//! that 2.x has not continued is read from there.
+//! An upgrade copies sessions to the new tables and never writes the old tables again. The old tables have more facts about old sessions, so
+//! a session that 2.x has not continued is read from the old tables.
 
 use engram_core::error::AdapterError;
 

@@ -1,27 +1,15 @@
 //! Unified diffs by libraries that end a line at a CR alone too, and write no `\n` after it. Lines of a file end at `\n` only.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use super::unified::header;
-
-/// A changed run of whole lines. Lines have no line end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LineRun {
-    /// The 1-based line at which it begins in the file before the change.
-    pub before_first: u64,
-    /// The removed lines.
-    pub before: Vec<String>,
-    /// The 1-based line at which it begins in the file after the change.
-    pub after_first: u64,
-    /// The added lines.
-    pub after: Vec<String>,
-}
+use super::unified::{ChangedRun, header};
 
 /// What a diff says of the lines of a file in which a CR may stand alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LineRuns {
+pub enum LineRuns<'p> {
     /// The changed runs: the diff has all of the file up to its last change.
-    Counted(Vec<LineRun>),
+    Counted(Vec<ChangedRun<'p>>),
     /// The file may have a CR before or between the hunks, so the numbers of the diff are not those of lines.
     Unknown,
 }
@@ -38,9 +26,9 @@ pub fn has_bare_cr(text: &str) -> bool {
 /// use engram_adapters::shared::patch::{LineRuns, line_runs};
 ///
 /// let LineRuns::Counted(runs) = line_runs("@@ -1,3 +1,3 @@\n a\n b\r-c\n+C\n").expect("a unified diff") else { panic!() };
-/// assert_eq!((runs[0].before_first, &runs[0].before[0], &runs[0].after[0]), (2, &"b\rc".to_owned(), &"b\rC".to_owned()));
+/// assert_eq!((runs[0].before_first, &*runs[0].before[0], &*runs[0].after[0]), (2, "b\rc", "b\rC"));
 /// ```
-pub fn line_runs(diff: &str) -> Option<LineRuns> {
+pub fn line_runs(diff: &str) -> Option<LineRuns<'static>> {
     let mut pieces = Pieces(diff);
     let (mut hunks, mut is_whole, mut runs) = (
         0,
@@ -90,7 +78,7 @@ impl<'t> Iterator for Pieces<'t> {
 /// The runs of changed lines up to a place in a hunk, and the lines that are not complete there.
 #[derive(Default)]
 struct Runs {
-    runs: Vec<LineRun>,
+    runs: Vec<ChangedRun<'static>>,
     before_line: u64,
     after_line: u64,
     before: String,
@@ -142,10 +130,10 @@ impl Runs {
     }
 
     fn end_run(&mut self) {
-        let lines = |text: &str| -> Vec<String> {
+        let lines = |text: &str| -> Vec<Cow<'static, str>> {
             let line = |line: &str| {
                 line.strip_suffix('\n')
-                    .map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned())
+                    .map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned().into())
             };
             text.split_inclusive('\n').filter_map(line).collect()
         };
@@ -154,7 +142,7 @@ impl Runs {
         self.before_line += before.len() as u64;
         self.after_line += after.len() as u64;
         if self.is_changed {
-            self.runs.push(LineRun {
+            self.runs.push(ChangedRun {
                 before_first,
                 before,
                 after_first,
@@ -167,7 +155,7 @@ impl Runs {
     }
 
     /// All runs. None if the end of a changed line is not in the diff.
-    fn finish(mut self) -> Option<Vec<LineRun>> {
+    fn finish(mut self) -> Option<Vec<ChangedRun<'static>>> {
         let is_complete = self.is_complete() || !self.is_changed;
         if self.is_complete() {
             self.end_run();
@@ -182,17 +170,22 @@ mod tests {
 
     use super::*;
 
-    fn run(before_first: u64, before: &[&str], after_first: u64, after: &[&str]) -> LineRun {
-        let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
-        LineRun {
+    fn run<'p>(
+        before_first: u64,
+        before: &[&'p str],
+        after_first: u64,
+        after: &[&'p str],
+    ) -> ChangedRun<'p> {
+        let lines = |lines: &[&'p str]| lines.iter().copied().map(Cow::Borrowed).collect();
+        ChangedRun {
             before_first,
-            before: owned(before),
+            before: lines(before),
             after_first,
-            after: owned(after),
+            after: lines(after),
         }
     }
 
-    fn counted(diff: &str) -> Vec<LineRun> {
+    fn counted(diff: &str) -> Vec<ChangedRun<'static>> {
         match line_runs(diff).unwrap() {
             LineRuns::Counted(runs) => runs,
             LineRuns::Unknown => panic!("{diff:?}"),
@@ -270,8 +263,7 @@ mod tests {
             }
             let start = |count: u64| u64::from(count > 0);
             let diff = format!("@@ -{},{} +{},{} @@\n{diff}", start(counts[0]), counts[0], start(counts[1]), counts[1]);
-            let plain: Vec<LineRun> = super::super::unified_runs(&diff).unwrap().iter()
-                .map(|plain| run(plain.before_first, &plain.before, plain.after_first, &plain.after)).collect();
+            let plain = super::super::unified_runs(&diff).unwrap();
             prop_assert_eq!(line_runs(&diff), Some(LineRuns::Counted(plain)));
         }
     }

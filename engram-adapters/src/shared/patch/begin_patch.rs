@@ -138,6 +138,12 @@ fn snippet<'p>(lines: &mut PatchLines<'_, 'p>) -> Option<Snippet<'p>> {
 }
 
 impl<'p> Snippet<'p> {
+    /// The old and the new text. None for a side without lines.
+    pub fn texts(&self) -> (Option<String>, Option<String>) {
+        let text = |lines: &[&str]| (!lines.is_empty()).then(|| lines.join("\n"));
+        (text(&self.before), text(&self.after))
+    }
+
     /// Adds a line with its mark. An empty line is an unchanged one.
     fn add(&mut self, line: &'p str) {
         let text = line.get(1..).unwrap_or_default();

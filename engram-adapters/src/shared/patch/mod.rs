@@ -5,6 +5,6 @@ mod begin_patch;
 mod line;
 mod unified;
 
-pub use bare_cr::{LineRun, LineRuns, has_bare_cr, line_runs};
+pub use bare_cr::{LineRuns, has_bare_cr, line_runs};
 pub use begin_patch::{FileChange, FilePatch, Snippet, begin_patch};
 pub use unified::{ChangedRun, unified_runs};

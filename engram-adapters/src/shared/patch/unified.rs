@@ -1,5 +1,7 @@
 //! Hunks of a unified diff, as runs of changed lines.
 
+use std::borrow::Cow;
+
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until};
 use nom::character::complete::{char, digit1};
@@ -16,11 +18,11 @@ pub struct ChangedRun<'p> {
     /// The 1-based line at which it begins in the file before the change.
     pub before_first: u64,
     /// The removed lines.
-    pub before: Vec<&'p str>,
+    pub before: Vec<Cow<'p, str>>,
     /// The 1-based line at which it begins in the file after the change.
     pub after_first: u64,
     /// The added lines.
-    pub after: Vec<&'p str>,
+    pub after: Vec<Cow<'p, str>>,
 }
 
 /// The changed runs of a unified diff without file headers, in file order. None if the text is not such a diff, or if a hunk does not
@@ -83,11 +85,11 @@ impl<'p> Hunk<'p> {
             }
             match (line, runs.last_mut()?) {
                 (Line::Removed(text), run) => {
-                    run.before.push(text);
+                    run.before.push(Cow::Borrowed(text));
                     before += 1;
                 }
                 (Line::Added(text), run) => {
-                    run.after.push(text);
+                    run.after.push(Cow::Borrowed(text));
                     after += 1;
                 }
                 _ => {}
@@ -183,9 +185,9 @@ mod tests {
     ) -> ChangedRun<'p> {
         ChangedRun {
             before_first,
-            before: before.to_vec(),
+            before: before.iter().copied().map(Cow::Borrowed).collect(),
             after_first,
-            after: after.to_vec(),
+            after: after.iter().copied().map(Cow::Borrowed).collect(),
         }
     }
 
@@ -255,12 +257,12 @@ mod tests {
             let diff = format!("@@ -{},{} +{},{} @@\n{diff}", start(&before), before.len(), start(&after), after.len());
             let (mut rebuilt, mut next) = (Vec::new(), 1);
             for run in unified_runs(&diff).unwrap() {
-                rebuilt.extend_from_slice(&before[next - 1..run.before_first as usize - 1]);
+                rebuilt.extend(before[next - 1..run.before_first as usize - 1].iter().map(|line| line.to_string()));
                 prop_assert_eq!(run.after_first as usize, rebuilt.len() + 1);
-                rebuilt.extend(run.after);
+                rebuilt.extend(run.after.iter().map(|line| line.to_string()));
                 next = run.before_first as usize + run.before.len();
             }
-            rebuilt.extend_from_slice(&before[next - 1..]);
+            rebuilt.extend(before[next - 1..].iter().map(|line| line.to_string()));
             prop_assert_eq!(rebuilt, after);
         }
     }

@@ -1,11 +1,8 @@
 //! One changed span of lines, and the hashes and anchors of its text.
 
-use std::borrow::Cow;
-
-use engram_core::anchor::anchors;
 use engram_core::event::{CodeEdit, EditOp, Range};
-use engram_core::hash::Hash;
 
+use super::edit_sides::{set_after, set_before};
 use super::lines::{first_line, full_range, last_line, line_count, without_final_line_end};
 
 /// One changed span: its lines before and after. Texts are lines joined with `\n`, without a final one.
@@ -71,34 +68,19 @@ impl<'t> ChangedSpan<'t> {
     pub fn set_in(&self, edit: &mut CodeEdit<'_>) {
         if edit.op != EditOp::Create {
             edit.before_range = Some(self.before);
-            (
-                edit.before_hash,
-                edit.before_anchor_hashes,
-                edit.before_text,
-            ) = span_facts(self.before_text);
+            set_before(edit, self.before_text);
         }
         if edit.op != EditOp::Delete {
             edit.after_range = Some(self.after);
-            (edit.after_hash, edit.after_anchor_hashes, edit.after_text) =
-                span_facts(self.after_text);
+            set_after(edit, self.after_text);
         }
-    }
-}
-
-/// The hash of a text, its anchors, and the text itself.
-pub type SpanFacts = (Option<Hash>, Vec<u64>, Option<Cow<'static, str>>);
-
-/// What a tape has of the text of a span. Nothing if the text may differ from the file's bytes.
-pub fn span_facts(text: &str) -> SpanFacts {
-    match Hash::of_lossless_text(text) {
-        None => Default::default(),
-        hash => (hash, anchors(text), Some(Cow::Owned(text.to_owned()))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use engram_core::text::Text;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -128,5 +110,19 @@ mod tests {
         assert_eq!(sides(EditOp::Create), [false, false, true, true]);
         assert_eq!(sides(EditOp::Delete), [true, true, false, false]);
         assert_eq!(sides(EditOp::Update), [true; 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_trimmed_span_contains_the_whole_change(before in "[ab\n]{0,30}", after in "[ab\n]{0,30}") {
+            let span = ChangedSpan::trimmed(1, &before, 1, &after);
+            let lines: Vec<&str> = before.lines().collect();
+            let mut rebuilt = lines[..span.before.first as usize - 1].to_vec();
+            prop_assert_eq!(span.before_text, lines[span.before.first as usize - 1..span.before.last as usize].join("\n"));
+            let count = (span.after.last + 1 - span.after.first) as usize;
+            rebuilt.extend(span.after_text.split('\n').take(count));
+            rebuilt.extend_from_slice(&lines[span.before.last as usize..]);
+            prop_assert_eq!(rebuilt, after.lines().collect::<Vec<_>>());
+        }
     }
 }

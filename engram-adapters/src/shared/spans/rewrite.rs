@@ -247,6 +247,19 @@ impl<'b> Rewrite<'b> {
     }
 }
 
+/// The spans of an update between two versions of a file. They are the spans of the replacement if it makes the text after of the text
+/// before. Otherwise it is one span around all changes.
+pub fn spans_between<'t>(
+    before: &'t str,
+    after: &'t str,
+    replaced: Option<&'t Rewrite<'_>>,
+) -> Vec<ChangedSpan<'t>> {
+    match replaced.filter(|rewrite| rewrite.after() == after) {
+        Some(rewrite) => rewrite.spans(),
+        None => vec![ChangedSpan::trimmed(1, before, 1, after)],
+    }
+}
+
 /// The number of bytes after the region that complete its last line, with its line end. 0 if the region ends with a line end.
 fn rest_of_line(text: &str, region: &Bytes<usize>) -> usize {
     let at_line_start = region.end == 0 || text.as_bytes()[region.end - 1] == b'\n';

@@ -41,6 +41,11 @@ impl<W: Write> JsonLines<W> {
         }
     }
 
+    /// The writer. Events that were not written yet are lost; after [`EventSink::finish`] there are none.
+    pub fn into_writer(self) -> W {
+        self.writer
+    }
+
     #[inline(never)]
     fn write(&mut self) -> io::Result<()> {
         self.writer.write_all(self.lines.bytes())?;

@@ -17,7 +17,7 @@ impl Inner {
     pub(super) fn take_results(&mut self, request: &Request) {
         self.look();
         for result in &request.results {
-            // Of two processes with one session, one can make up what the other one has not returned yet.
+            // Two processes may share a session. Then one process may invent a result that the other process has not returned yet.
             let is_known =
                 |known: &Returned| known.id == result.id && known.is_error == result.is_error;
             if result.id.is_some() && self.truth.results.iter().any(is_known) {

@@ -18,9 +18,7 @@ use super::{located, patch_lines, patches};
 use crate::claude_code::emit::state::last_edit::LastEdit;
 use crate::claude_code::readers::Structured;
 use crate::claude_code::schema::Replacement;
-use crate::shared::spans::{
-    ChangedSpan, Rewrite, full_range, span_facts, with_unix_line_ends, without_final_line_end,
-};
+use crate::shared::spans::{ChangedSpan, Rewrite, set_whole_file, with_unix_line_ends};
 use crate::shared::value::{Field, is_true, raw_str, text};
 
 /// Where the events of an edit point to.
@@ -38,11 +36,11 @@ pub(super) fn emit_file_edit(
     last: &mut LastEdit,
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
-) -> bool {
+) {
     match (raw_str(result.kind()), result.old_string(), result.edits()) {
         ("create" | "update", _, _) => emit_write(edit, result, last, buffer, out),
         (_, Some(_), _) | (_, _, Some(_)) => emit_replacements(edit, result, last, buffer, out),
-        _ => false,
+        _ => {}
     }
 }
 
@@ -71,7 +69,7 @@ fn emit_write(
     last: &mut LastEdit,
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
-) -> bool {
+) {
     let is_new = raw_str(result.kind()) == "create";
     let mut event = edit.event(if is_new {
         EditOp::Create
@@ -79,23 +77,23 @@ fn emit_write(
         EditOp::Overwrite
     });
     let Some(content) = text(result.content()) else {
-        return false;
+        return;
     };
     let Some(after) = decoded(Some(content)) else {
         // Half a surrogate pair: what the file has in its place is not in the log.
         out.emit(event, RESULT);
-        return true;
+        return;
     };
     if is_new {
-        set_after_side(&mut event, &after);
+        set_whole_file(&mut event, &after);
         last.keep(after.into_owned(), event.file_after_hash);
         out.emit(event, RESULT);
-        return true;
+        return;
     }
     let patch = result.structured_patch();
     let before = decoded_into(text_before(result), buffer);
     if is_unchanged(before.as_deref(), &after, result) {
-        return false;
+        return;
     }
     let is_exact = are_line_ends_kept(result) && settle(&mut Rewrite::new(&after), patch);
     event.file_before_hash = before.as_deref().and_then(|before| last.hash_of(before));
@@ -107,13 +105,12 @@ fn emit_write(
             ChangedSpan::of_files(&before, &after).set_in(&mut event);
             event.file_after_hash = Hash::of_lossless_text(&after);
         }
-        None => set_after_side(&mut event, &after),
+        None => set_whole_file(&mut event, &after),
     }
     if is_exact {
         last.keep(after.into_owned(), event.file_after_hash);
     }
     out.emit(event, RESULT);
-    true
 }
 
 /// True if the log leaves out the file before, which is big. Then the patch of a Write is empty, too.
@@ -151,17 +148,6 @@ fn has_carriage_return(field: Field<'_>) -> bool {
     field.is_some_and(|value| value.raw().contains("\\r"))
 }
 
-/// Sets the after side of an event that created or replaced a whole file.
-pub(super) fn set_after_side(event: &mut CodeEdit<'_>, after: &str) {
-    event.after_range = Some(full_range(after));
-    (
-        event.after_hash,
-        event.after_anchor_hashes,
-        event.after_text,
-    ) = span_facts(without_final_line_end(after));
-    event.file_after_hash = Hash::of_lossless_text(after);
-}
-
 /// Edit and MultiEdit: the replacements are applied to the whole text before.
 #[inline(never)]
 fn emit_replacements(
@@ -170,7 +156,7 @@ fn emit_replacements(
     last: &mut LastEdit,
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
-) -> bool {
+) {
     let patch = result.structured_patch();
     // Lines that were appended again have an empty text before.
     let before =
@@ -198,9 +184,9 @@ fn emit_replacements(
             .is_some_and(|first| raw_str(first.old).is_empty())
     {
         let mut event = edit.event(EditOp::Create);
-        set_after_side(&mut event, rewrite.after());
+        set_whole_file(&mut event, rewrite.after());
         out.emit(event, RESULT);
-        return true;
+        return;
     }
     let (file_before_hash, file_after_hash) = (
         last.hash_of(&before),
@@ -216,12 +202,11 @@ fn emit_replacements(
         out.emit(event, RESULT);
     }
     last.keep(rewrite.into_after(), file_after_hash);
-    true
 }
 
 /// An Edit of a file that is not in the log, and a MultiEdit of one.
 #[cold]
-fn emit_without_file(edit: &EditTarget<'_>, result: &Structured<'_>, out: &mut Emitter) -> bool {
+fn emit_without_file(edit: &EditTarget<'_>, result: &Structured<'_>, out: &mut Emitter) {
     let patch = result.structured_patch();
     let texts = (
         decoded(text(result.old_string())),
@@ -292,7 +277,7 @@ pub(super) fn emit_notebook_edit(
     edit: &EditTarget<'_>,
     result: &Structured<'_>,
     out: &mut Emitter,
-) -> bool {
+) {
     let mut event = edit.event(EditOp::Update);
     let (before, after) = (
         decoded(text(result.notebook_before())),
@@ -300,12 +285,11 @@ pub(super) fn emit_notebook_edit(
     );
     if let (Some(before), Some(after)) = (&before, &after) {
         if before == after {
-            return false;
+            return;
         }
         ChangedSpan::trimmed(1, before, 1, after).set_in(&mut event);
         event.file_before_hash = Hash::of_lossless_text(before);
         event.file_after_hash = Hash::of_lossless_text(after);
     }
     out.emit(event, RESULT);
-    true
 }

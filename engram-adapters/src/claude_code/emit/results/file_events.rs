@@ -52,20 +52,18 @@ fn is_unnamed_notebook_edit(result: &Structured<'_>) -> bool {
         && raw_str(result.error()).is_empty()
 }
 
-/// Emits what a successful call read or changed. Returns whether there was anything.
+/// Emits what a successful call read or changed.
 #[inline(never)]
 pub(super) fn emit_file_events(
     state: &mut State,
     result: &ResultContext<'_>,
     index: usize,
     out: &mut Emitter,
-) -> bool {
+) {
     let structured = result.structured;
     let buffer = &mut state.scratch.text;
     match Shape::of(structured) {
-        Shape::Read(file) if reads::emit_read(result, file, &state.marked_files, buffer, out) => {
-            true
-        }
+        Shape::Read(file) => reads::emit_read(result, file, &state.marked_files, buffer, out),
         Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, &mut state.calls, out),
         Shape::Notebook(file) => {
             state.calls.set_changed(file);
@@ -85,7 +83,7 @@ pub(super) fn emit_file_events(
                 out,
             )
         }
-        Shape::Read(_) | Shape::OnlyArguments => {
+        Shape::OnlyArguments => {
             let kept = (&mut state.scratch, &mut state.last_cell);
             text_only_results::emit_from_arguments(
                 result,
@@ -95,6 +93,6 @@ pub(super) fn emit_file_events(
                 out,
             )
         }
-        Shape::Other => false,
+        Shape::Other => {}
     }
 }

@@ -10,7 +10,7 @@ use engram_core::steps::Emitter;
 use super::patch_lines::{PatchLine, Side, displayed, growth, is_ambiguous, patch_lines};
 use super::patches::{Run, emit_ranges, runs_of};
 use super::result_context::EditTarget;
-use crate::shared::spans::{line_count, span_facts};
+use crate::shared::spans::{set_after, set_before, set_snippet};
 use crate::shared::value::Field;
 
 /// The limit of compared lines while the text is located in the patch.
@@ -25,7 +25,7 @@ pub(super) fn emit(
     everywhere: bool,
     patch: Field<'_>,
     out: &mut Emitter,
-) -> bool {
+) {
     let lines: Option<Vec<ShownLine<'_>>> = patch_lines(patch).map(ShownLine::new).collect();
     let Some(lines) =
         lines.filter(|lines| !lines.is_empty() && lines.iter().all(ShownLine::has_numbers))
@@ -59,40 +59,30 @@ pub(super) fn emit(
             snippet(edit, Some(old), Some(new)),
             Pointer::At("/toolUseResult"),
         );
-        return true;
+        return;
     }
     for event in events {
         out.emit(event, pointer);
     }
-    true
 }
 
-/// The old and new text of a call, at unknown lines. A text that is none has half a surrogate pair.
+/// The old and new text of a call, at unknown lines. `None` for a text with half a surrogate pair, which no file can have.
 pub(super) fn snippet<'a>(
     edit: &EditTarget<'a>,
     old: Option<&str>,
     new: Option<&str>,
 ) -> CodeEdit<'a> {
+    let is_new = old == Some("");
+    let op = if is_new {
+        EditOp::Create
+    } else {
+        EditOp::Update
+    };
     let mut event = CodeEdit {
         snippet: true,
-        ..edit.event(EditOp::Update)
+        ..edit.event(op)
     };
-    (
-        event.after_hash,
-        event.after_anchor_hashes,
-        event.after_text,
-    ) = new.map(span_facts).unwrap_or_default();
-    event.after_lines = new.filter(|_| event.after_hash.is_some()).map(line_count);
-    if old == Some("") {
-        event.op = EditOp::Create;
-        return event;
-    }
-    (
-        event.before_hash,
-        event.before_anchor_hashes,
-        event.before_text,
-    ) = old.map(span_facts).unwrap_or_default();
-    event.before_lines = old.filter(|_| event.before_hash.is_some()).map(line_count);
+    set_snippet(&mut event, old.filter(|_| !is_new), new);
     event
 }
 
@@ -187,18 +177,10 @@ impl<'t> Located<'t> {
         let (removed, added): (Vec<_>, Vec<_>) =
             lines.partition(|line| line.at.side == Side::Removed);
         if let Some(text) = self.exact(&removed, true) {
-            (
-                event.before_hash,
-                event.before_anchor_hashes,
-                event.before_text,
-            ) = span_facts(&text);
+            set_before(&mut event, &text);
         }
         if let Some(text) = self.exact(&added, false) {
-            (
-                event.after_hash,
-                event.after_anchor_hashes,
-                event.after_text,
-            ) = span_facts(&text);
+            set_after(&mut event, &text);
         }
         event
     }

@@ -36,7 +36,7 @@ pub(super) fn emit_ranges(
     file_before_hash: Option<Hash>,
     patch: Field<'_>,
     out: &mut Emitter,
-) -> bool {
+) {
     let runs: Vec<Run> = runs_of(patch_lines(patch)).collect();
     let pointer = Pointer::At("/toolUseResult/structuredPatch");
     if runs.is_empty() {
@@ -56,19 +56,18 @@ pub(super) fn emit_ranges(
         (event.before_range, event.after_range) = run.ranges().unzip();
         out.emit(event, pointer);
     }
-    true
 }
 
-/// The changes that the harness found after a shell command. It shows the changed lines of at most five files, and of none that is big
-/// or binary; the others it only names, and whether they are new or deleted is not known. A file that another call has changed meanwhile is
-/// among them, too: what the command did to it is not known.
+/// The changes that the harness found after a shell command. It shows the changed lines of at most five files, but not of big or binary
+/// files. Of all other files it has only the name, and whether they are new or deleted is not known. The list also has files that another
+/// call changed meanwhile: what the command did to these is not known, so they are left out here.
 #[inline(never)]
 pub(super) fn emit_shell_diff(
     result: &ResultContext<'_>,
     diff: Value<'_>,
     calls: &mut OpenCalls,
     out: &mut Emitter,
-) -> bool {
+) {
     let pointer = Pointer::At("/toolUseResult/bashEditDiff");
     let is_others = |file: Text<'_>| {
         result
@@ -104,7 +103,6 @@ pub(super) fn emit_shell_diff(
         }
     }
     changed.iter().for_each(|path| calls.set_changed(*path));
-    !changed.is_empty()
 }
 
 /// One file of which the changed lines are shown.

@@ -24,14 +24,14 @@ pub(super) fn emit_read(
     marked: &MarkedFiles,
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
-) -> bool {
+) {
     let file = FileRead::lenient(file);
     let argument = match result.call.as_ref().map(|call| &call.arguments) {
         Some(KeptArguments::ReadFile(path)) => Some(Text::Token(path)),
         _ => None,
     };
     let Some(path) = text(file.path()).or(argument) else {
-        return false;
+        return;
     };
     let mut event = CodeRead {
         call_id: result.call_id,
@@ -52,7 +52,6 @@ pub(super) fn emit_read(
         }
     }
     out.emit(event, Pointer::At("/toolUseResult/file"));
-    true
 }
 
 /// A read of which the log has only the text for the model, each line with its number.

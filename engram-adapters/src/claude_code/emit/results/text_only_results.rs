@@ -8,7 +8,7 @@ use engram_core::steps::Emitter;
 use engram_core::text::{DecodeBuffer, Text};
 use engram_core::tool_kind::ToolKind;
 
-use super::edits::{decoded, set_after_side};
+use super::edits::decoded;
 use super::located::snippet;
 use super::reads;
 use super::result_context::{EditTarget, ResultContext};
@@ -18,11 +18,11 @@ use crate::claude_code::emit::state::last_edit::LastCell;
 use crate::claude_code::emit::state::open_calls::KeptArguments;
 use crate::claude_code::readers::FileArguments;
 use crate::claude_code::schema::Replacement;
-use crate::shared::spans::SpanFacts;
+use crate::shared::spans::set_whole_file;
 use crate::shared::value::{is_true, parse, raw_str, text};
 use engram_core::keys::hash64;
 
-/// Emits what the call's arguments show. Returns whether there was anything. `may_be_changed`: somebody was asked before the call ran and
+/// Emits what the call's arguments show. `may_be_changed`: somebody was asked before the call ran and
 /// may have changed its texts.
 #[inline(never)]
 pub(super) fn emit_from_arguments(
@@ -31,24 +31,24 @@ pub(super) fn emit_from_arguments(
     (scratch, last_cell): (&mut Scratch, &mut LastCell),
     may_be_changed: bool,
     out: &mut Emitter,
-) -> bool {
+) {
     let Some(call) = &result.call else {
-        return false;
+        return;
     };
     let pointer = Pointer::Item(CONTENT, index);
     let json = match &call.arguments {
         KeptArguments::Nothing
         | KeptArguments::ReplacedText { .. }
-        | KeptArguments::WrittenText(_) => return false,
+        | KeptArguments::WrittenText(_) => return,
         KeptArguments::ReadFile(path) => {
             reads::emit_shown_read(result, Text::Token(path), pointer, &mut scratch.text, out);
-            return true;
+            return;
         }
         KeptArguments::All(json) => json,
     };
     let arguments = FileArguments::lenient_opt(parse(json, &mut scratch.arguments).ok());
     let file = text(arguments.path().or(arguments.notebook_path()));
-    let Some(file) = file else { return false };
+    let Some(file) = file else { return };
     let edit = EditTarget {
         call_id: result.call_id,
         file,
@@ -68,15 +68,14 @@ pub(super) fn emit_from_arguments(
         ToolKind::Edit if arguments.notebook_path().is_some() => {
             let is_replacement = matches!(raw_str(arguments.edit_mode()), "" | "replace");
             if !last_cell.set(is_replacement.then(|| hash64(&**json))) {
-                return false;
+                return;
             }
             out.emit(edit.event(EditOp::Update), pointer);
         }
         ToolKind::Edit if may_be_changed => drop(out.emit(edit.event(EditOp::Update), pointer)),
         ToolKind::Edit => emit_snippets(&edit, &arguments, pointer, out),
-        _ => return false,
+        _ => {}
     }
-    true
 }
 
 /// Write: the arguments have the whole file. Only the text of the result shows whether it is new.
@@ -96,7 +95,7 @@ fn emit_write(
         .filter(is_kept)
         .and_then(|content| content.decode_into(buffer).ok())
     {
-        set_after_side(&mut event, after);
+        set_whole_file(&mut event, after);
     }
     out.emit(event, pointer);
 }
@@ -147,14 +146,7 @@ fn certain_snippet<'a>(
     if new.is_some_and(has_quotation_mark) {
         return edit.event(EditOp::Update);
     }
-    let (before_hash, before_anchor_hashes, before_text) = SpanFacts::default();
-    CodeEdit {
-        before_hash,
-        before_anchor_hashes,
-        before_text,
-        before_lines: None,
-        ..snippet(edit, old, new)
-    }
+    snippet(edit, None, new)
 }
 
 /// The text of an edit with these marks is found in a file that has typographic ones, which newer versions keep in the new text.

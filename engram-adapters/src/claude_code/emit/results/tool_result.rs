@@ -61,8 +61,11 @@ pub fn tool_result(
         }
     }
     // A result that was appended again may have the structured form that the first one lacked.
-    let has_file_events = status == Status::Ok && emit_file_events(state, &result, index, out);
-    is_new || has_file_events
+    let before = out.last_seq();
+    if status == Status::Ok {
+        emit_file_events(state, &result, index, out);
+    }
+    is_new || out.last_seq() != before
 }
 
 #[inline(never)]
