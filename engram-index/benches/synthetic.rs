@@ -112,13 +112,6 @@ impl Tape {
         );
     }
 
-    /// Runs a command that prints nothing.
-    pub fn run(&mut self, command: &str) {
-        let args = format!(r#"{{"command":{}}}"#, json!(command));
-        let call = self.call("Bash", "execute", &args);
-        self.result(call, "");
-    }
-
     /// Changes a file from one text to another (`None`: it is new), in one span.
     pub fn edit(&mut self, path: &str, before: Option<&str>, after: &str) {
         let (old, new): (Vec<&str>, Vec<&str>) = (

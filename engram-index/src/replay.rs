@@ -93,7 +93,6 @@ pub fn replay(
         last_whole: HashMap::new(),
         touched: HashSet::new(),
         earlier: until(files).collect(),
-        appended: None,
         order: 0,
         at: 0,
         found: Replay {
@@ -123,8 +122,6 @@ struct Making {
     touched: HashSet<i64>,
     /// Earlier names of the file, by when a commit gave it another one.
     earlier: Vec<(i64, i64)>,
-    /// The number of the last piece, if the last step appended it.
-    appended: Option<usize>,
     order: usize,
     at: usize,
     found: Replay,
@@ -132,7 +129,6 @@ struct Making {
 
 impl Making {
     fn step(&mut self, step: &Step, at: usize) {
-        let appended = self.appended.take();
         match step.kind {
             Kind::Seen => {
                 let origins = self.seen(step, &step.after);
@@ -140,7 +136,7 @@ impl Making {
             }
             Kind::Changed | Kind::Created => self.change(step, at),
             Kind::Piece => self.piece(step, at),
-            Kind::Appended => self.append(step, at, appended),
+            Kind::Appended => self.append(step, at),
             Kind::Moved | Kind::Copied => self.become_other(step),
             Kind::Deleted => {
                 if let Some(state) = self.now.remove(&step.file) {
@@ -281,8 +277,8 @@ impl Making {
         self.keep_piece(step.file, step.after.as_slice().into(), new.into());
     }
 
-    /// Lines at the end of a known text, or a piece: one with what the step before appended.
-    fn append(&mut self, step: &Step, at: usize, appended: Option<usize>) {
+    /// Lines at the end of a known text, or a piece.
+    fn append(&mut self, step: &Step, at: usize) {
         let new = vec![Origin::Made(at); step.after.len()];
         let state = self.now.get(&step.file);
         if let Some(state) = state.filter(|state| state.whole && !state.is_stale) {
@@ -291,16 +287,7 @@ impl Making {
             self.put_text(step, lines.into(), origins.into(), Some(at));
         }
         self.touched.insert(step.file);
-        let is_before =
-            |piece: &mut State| Some(piece.order) == appended && piece.file == step.file;
-        let (mut lines, mut origins) = match self.found.pieces.pop_if(is_before) {
-            Some(before) => (before.lines.to_vec(), before.origins.to_vec()),
-            None => (Vec::new(), Vec::new()),
-        };
-        lines.extend_from_slice(&step.after);
-        origins.extend(new);
-        self.keep_piece(step.file, lines.into(), origins.into());
-        self.appended = Some(self.order);
+        self.keep_piece(step.file, step.after.as_slice().into(), new.into());
     }
 
     /// The origins of lines that stand together in an earlier piece.

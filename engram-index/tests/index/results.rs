@@ -1,12 +1,9 @@
 //! What a log shows of a file beside the edit itself: its lines in the result of the call, and a later read of what an edit left unknown.
 
-use std::fs;
-
-use engram_index::{Index, Made, Query, Tier, Writer};
+use engram_index::{Made, Query, Tier};
 
 use crate::blame::{RealFile, real_files};
 use crate::recorded::{fixtures, made};
-use crate::synthetic::{ROOT, Tape};
 use crate::truth::{paths, truth_of};
 
 /// A file of a recording as it was at the end, and who made each of its lines.
@@ -41,38 +38,4 @@ fn a_line_that_came_while_the_log_did_not_look_is_not_older() {
     for (text, line) in real.lines.iter().zip(&lines) {
         assert_ne!(line.tier, Tier::Older, "{text:?}: {line:?}");
     }
-}
-
-#[test]
-fn lines_that_commands_append_one_after_the_other_stand_together() {
-    // Synthetic, as the recorded sessions `long` of one harness: a line alone is too short to tell whose it is.
-    let directory = tempfile::tempdir().unwrap();
-    let mut tape = Tape::new("appends", 1_750_000_000_000);
-    for n in 1..=5 {
-        tape.run(&format!("echo turn{n} >> log.txt"));
-    }
-    let (file, place) = (
-        directory.path().join("a.tape.jsonl"),
-        directory.path().join("index"),
-    );
-    fs::write(&file, tape.end()).unwrap();
-    Writer::open(&place, || ())
-        .unwrap()
-        .add(&[file], &mut |_| ())
-        .unwrap();
-    let calls = |text: &str| {
-        let query = Query::of_file(&format!("{ROOT}/log.txt"), text);
-        let lines = Index::open(&place).unwrap().attribute(&query).unwrap();
-        lines
-            .into_iter()
-            .map(|line| line.call.map(|call| call.1))
-            .collect::<Vec<_>>()
-    };
-    let found = calls("by hand\nturn1\nturn2\nturn3\nturn4\nturn5\n");
-    assert!(
-        found[0].is_none() && found[1..].iter().all(Option::is_some),
-        "{found:?}"
-    );
-    assert!(found[1..].is_sorted() && found[1] != found[5], "{found:?}");
-    assert_eq!(calls("by hand\nturn3\n"), [None, None]);
 }
