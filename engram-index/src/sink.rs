@@ -82,7 +82,7 @@ impl Writer {
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let index = index_of(Path::new("../fixtures/claude-code/2.1.329/b_edit/session"))?;
-    /// let changes = index.history(&Query::of_file("/home/dev/proj/src/calc.py", ""))?;
+    /// let changes = index.history(&Query::of_file("/home/dev/proj/src/b.py", ""))?;
     /// assert!(!changes.items.is_empty());
     /// # Ok(())
     /// # }
