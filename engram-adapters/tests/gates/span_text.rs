@@ -32,10 +32,9 @@ impl<S: EventSink> EventSink for WithoutTexts<S> {
             Event::Meta(Meta::TapeStart(start)) => start.spans = None,
             _ => {}
         }
-        self.sink.event(&EventRef {
-            event: &event,
-            ..record.clone()
-        })
+        let mut record = record.clone();
+        record.event = &event;
+        self.sink.event(&record)
     }
 
     fn finish(&mut self) -> io::Result<()> {
