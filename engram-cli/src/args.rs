@@ -83,8 +83,8 @@ pub enum Command {
     /// Count sessions, prompts, tool calls, edited files and tokens
     ///
     /// Reads logs, stores and tapes. A directory that contains tapes is read as tapes, any other directory is searched for sessions.
-    /// A session counts once: of several inputs with its id, those are left out whose prompts another one has, with no fewer calls, and in
-    /// the same form with the same responses (`--every-form` counts all). Events that repeat another session's history are not counted, and
+    /// A session counts once: of several inputs with its id, those are left out whose prompts another one has, with no fewer calls or alone
+    /// with what they cost, and in the same form with the same responses (`--every-form` counts all). Events that repeat another session's history are not counted, and
     /// in a directory of tapes not the older tapes of a session. Token counts mean the same for all harnesses and can be added.
     Stats(Stats),
     /// Show a session as a person reads it

@@ -70,6 +70,7 @@ mod record;
 #[cfg(test)]
 mod reference;
 mod report;
+mod roots;
 mod show;
 mod size;
 mod skill;

@@ -21,6 +21,7 @@ use crate::money;
 use crate::pool::in_order;
 use crate::reading::{self, Item, Reading, Request, Sent, TapeState, TapesCount};
 use crate::report::Reporter;
+use crate::roots::{Roots, SessionId};
 use crate::summary::count;
 use crate::table::{self, Align, Column, Fit, Look, Screen, number, short_number, text};
 use crate::when::ago;
@@ -101,8 +102,10 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     }
     rows.extend(lost);
     let all = rows.len();
+    // `show` looks for the beginning of an id among all sessions and sub-agents, also those that have no row here.
+    let ids = short_ids(&rows);
     let (rows, agents) = settled(rows, args, &prices);
-    print(&rows, args, &mut stdout().lock())?;
+    print(&rows, &ids, args, &mut stdout().lock())?;
     if rows.is_empty() && all > 0 {
         report.note(&format!(
             "none of {} fits the filters",
@@ -183,16 +186,17 @@ fn settled(mut rows: Vec<Row>, args: &args::List, prices: &Prices) -> (Vec<Row>,
         .map(Row::identity)
         .collect();
     rows.retain(|row| row.tape != TapeState::LogGone || !there.contains(&row.identity()));
-    let mut agents: HashMap<(String, String), u64> = HashMap::new();
+    let roots = Roots::new(rows.iter().map(|row| &row.overview));
+    let mut agents: HashMap<SessionId, u64> = HashMap::new();
     for row in rows.iter().filter(|row| row.is_sub_agent()) {
-        *agents.entry(row.session()).or_default() += 1;
+        *agents.entry(roots.of(&row.overview)).or_default() += 1;
     }
     rows.retain(|row| args.filter.wants(&row.overview));
     let all_agents = rows.iter().filter(|row| row.is_sub_agent()).count() as u64;
     let mut rows = if args.agents {
         rows
     } else {
-        with_their_agents(rows)
+        with_their_agents(rows, &roots)
     };
     for row in rows.iter_mut() {
         if row.costs.is_empty() {
@@ -210,7 +214,8 @@ fn settled(mut rows: Vec<Row>, args: &args::List, prices: &Prices) -> (Vec<Row>,
             .for_each(|(session, cost)| costs.begin(Some(session), cost));
         row.cost = costs.cost(prices);
         if !row.is_sub_agent() {
-            row.sub_agents = agents.get(&row.session()).copied().unwrap_or(0);
+            let own = agents.get(&roots.of(&row.overview));
+            row.sub_agents = own.copied().unwrap_or(0);
         }
     }
     rows.sort_by(|one, other| {
@@ -219,22 +224,22 @@ fn settled(mut rows: Vec<Row>, args: &args::List, prices: &Prices) -> (Vec<Row>,
     (rows, all_agents)
 }
 
-/// The rows without those of sub-agents, whose numbers are added to the first row of their session. One whose session has no row stays.
-fn with_their_agents(rows: Vec<Row>) -> Vec<Row> {
+/// The rows without those of sub-agents, whose numbers are added to the first row of their session. A sub-agent whose session has no row
+/// keeps its own.
+fn with_their_agents(rows: Vec<Row>, roots: &Roots) -> Vec<Row> {
     let (agents, mut rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(Row::is_sub_agent);
-    let mut of_session: HashMap<(String, String), usize> = HashMap::new();
+    let mut of_session: HashMap<SessionId, usize> = HashMap::new();
     for (index, row) in rows.iter_mut().enumerate() {
         let cost = row.overview.cost.clone();
         row.costs = cost.into_iter().map(|cost| (row.own_key(), cost)).collect();
-        of_session.entry(row.session()).or_insert(index);
+        of_session.entry(roots.of(&row.overview)).or_insert(index);
     }
     for agent in agents {
-        let Some(row) = of_session
-            .get(&agent.session())
-            .map(|index| &mut rows[*index])
-        else {
+        let Some(index) = of_session.get(&roots.of(&agent.overview)) else {
+            rows.push(agent);
             continue;
         };
+        let row = &mut rows[*index];
         row.costs.extend(
             agent
                 .overview
@@ -263,18 +268,6 @@ impl Row {
 
     fn is_sub_agent(&self) -> bool {
         self.overview.agent_id.is_some()
-    }
-
-    /// The session that the row belongs to: for a sub-agent that which started it.
-    fn session(&self) -> (String, String) {
-        let parent = self.overview.parent_session_id.as_ref();
-        let id = parent
-            .filter(|_| self.is_sub_agent())
-            .or(self.overview.session_id.as_ref());
-        (
-            self.overview.harness.clone(),
-            id.cloned().unwrap_or_default(),
-        )
     }
 
     /// The session whose total has what this row costs.
@@ -327,23 +320,23 @@ const COLUMNS: [Column; 13] = [
     text("agent").fit(Fit::Start(8)),
     text("last").look(Look::Dim),
     text("harness").drops(1),
-    text("version").look(Look::Dim).drops(8),
+    text("version").look(Look::Dim).drops(9),
     text("project").fit(Fit::End(10)),
     Column {
         align: Align::Right,
-        ..text("prompts").drops(6)
+        ..text("prompts").drops(7)
     },
     Column {
         align: Align::Right,
-        ..text("calls").drops(5)
+        ..text("calls").drops(6)
     },
-    number("agents").drops(7),
+    number("agents").drops(8),
     Column {
         align: Align::Right,
         ..text("tokens").drops(3)
     },
     number("USD").drops(2),
-    text("tape").drops(4),
+    text("tape").drops(5),
     text("title").fit(Fit::Start(20)).look(Look::Bold),
 ];
 
@@ -392,7 +385,12 @@ fn json(row: &Row) -> io::Result<Value> {
     Ok(value)
 }
 
-fn print(rows: &[Row], args: &args::List, out: &mut impl Write) -> io::Result<()> {
+fn print(
+    rows: &[Row],
+    ids: &HashMap<String, String>,
+    args: &args::List,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let shown = shown(rows, args);
     if args.output.json {
         let rows: io::Result<Vec<Value>> = shown.iter().map(json).collect();
@@ -400,9 +398,9 @@ fn print(rows: &[Row], args: &args::List, out: &mut impl Write) -> io::Result<()
     } else if args.output.csv {
         table::write_csv(&CSV, shown.iter().map(csv), args.keys, out)?;
     } else {
-        let (ids, now) = (short_ids(rows), Timestamp::now());
+        let now = Timestamp::now();
         let mut columns = COLUMNS.to_vec();
-        let mut cells: Vec<Vec<String>> = shown.iter().map(|row| cells(row, &ids, now)).collect();
+        let mut cells: Vec<Vec<String>> = shown.iter().map(|row| cells(row, ids, now)).collect();
         let repeated = with_repeated_id(rows);
         if repeated
             .iter()
@@ -410,7 +408,7 @@ fn print(rows: &[Row], args: &args::List, out: &mut impl Write) -> io::Result<()
             .any(|is_repeated| *is_repeated)
         {
             // Only the path tells such sessions apart.
-            columns.push(text("path").fit(Fit::End(24)));
+            columns.push(text("path").fit(Fit::End(24)).drops(4));
             for ((line, row), is_repeated) in cells.iter_mut().zip(shown).zip(repeated) {
                 line.push(if is_repeated {
                     row.path.clone()

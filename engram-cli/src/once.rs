@@ -60,7 +60,7 @@ impl<T> Once<T> {
         if !repeated.is_empty() && !report.is_verbose() {
             let inputs = count(repeated.len() as u64, "input");
             report.note(&format!(
-                "skipped     {inputs} with a session that another one has with as many prompts and calls (`-v` lists them)"
+                "skipped     {inputs} whose session is counted from another one (`-v` lists them)"
             ));
         }
         let own = self
@@ -71,7 +71,8 @@ impl<T> Once<T> {
         own.map(|(_, counted)| counted).collect()
     }
 
-    /// The inputs that repeat another one, each with that one. It is the same rule that a search for sessions applies to their forms.
+    /// The inputs that repeat another one, each with that one. It is the rule that a search for sessions applies to their forms, but an input
+    /// that states what responses cost comes before one that has more calls.
     fn repeated(&self) -> BTreeMap<usize, usize> {
         let mut sessions: BTreeMap<_, Vec<(usize, &FormFacts)>> = BTreeMap::new();
         for (index, facts) in self
@@ -85,15 +86,19 @@ impl<T> Once<T> {
                 .or_default()
                 .push((index, facts));
         }
-        let agents: HashSet<_> = sessions
-            .keys()
-            .filter_map(|(harness, session, agent)| Some((*harness, *session, (*agent)?)))
+        let agents: HashSet<_> = sessions.keys().copied().collect();
+        let ids: HashSet<_> = agents
+            .iter()
+            .map(|(harness, id, _)| (*harness, *id))
             .collect();
         let mut repeated = BTreeMap::new();
         for ((harness, session, _), mut inputs) in
             sessions.into_iter().filter(|(_, inputs)| inputs.len() > 1)
         {
-            let has_own_input = |agent: &str| agents.contains(&(harness, session, agent));
+            let has_own_input = |of: &str, agent: Option<&str>| match agent {
+                Some(_) if of == session => agents.contains(&(harness, of, agent)),
+                _ => ids.contains(&(harness, of)),
+            };
             inputs.sort_by_cached_key(|(index, facts)| {
                 (Reverse(facts.size()), self.rank(*index), *index)
             });
@@ -101,7 +106,7 @@ impl<T> Once<T> {
             for (index, facts) in inputs {
                 match used
                     .iter()
-                    .find(|(_, used)| used.contain(facts, has_own_input))
+                    .find(|(_, used)| used.count_for(facts, has_own_input))
                 {
                     Some((used, _)) => drop(repeated.insert(index, *used)),
                     None => used.push((index, facts)),

@@ -217,7 +217,7 @@ const SDK_HOOKS_COVERAGE: Coverage = Coverage {
     tool_call: Grade::Partial(&["call.as_executed"]),
     tool_result: Grade::Partial(&["result.as_told", "result.stub", "result.mcp_error"]),
     code_read: Grade::Partial(&["read.no_lines"]),
-    code_edit: Grade::Partial(&["edit.shell", "edit.decoded_file"]),
+    code_edit: Grade::Partial(&["edit.shell", "edit.decoded_file", "edit.hook"]),
     ..NO_CLAIM
 };
 

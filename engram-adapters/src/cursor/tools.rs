@@ -1,8 +1,10 @@
 //! Cursor's tool names: those of transcripts, the keys of `tool_call` in `stream-json`, and those of the editor.
 
+use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use crate::shared::tool_table::ToolTable;
+use crate::shared::value::{Field, non_empty_text};
 
 /// Names from a census of 191 transcripts, the SDK 1.0.32 tool list, real captures, and public readers of the editor's rows.
 pub(super) static TOOLS: ToolTable = ToolTable {
@@ -157,3 +159,13 @@ pub(super) static TOOLS: ToolTable = ToolTable {
     ],
     ..ToolTable::EMPTY
 };
+
+/// The server in the arguments of the tool that calls those of MCP servers, which the model and the runtime name differently.
+pub(super) fn server<'a>(tool: &str, args: Field<'a>) -> Option<Text<'a>> {
+    let member = match tool {
+        "CallMcpTool" => "server",
+        "mcp" => "providerIdentifier",
+        _ => return None,
+    };
+    non_empty_text(args?.member(member))
+}

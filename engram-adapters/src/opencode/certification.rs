@@ -82,6 +82,11 @@ const GAP_ROWS: &[GapRow] = &[
     })
     .with_mistaken_author(|_, prompt| has_attached_text(prompt)),
     GapRow::new("prompt.reverted", Kind::MsgIn, lacks_prompt),
+    GapRow::new("session.title", Kind::Meta, |case| {
+        has_event(case, Kind::Meta, |event| {
+            event.text("label") == Some("session") && event.has("title")
+        })
+    }),
     GapRow::new("usage.last_request", Kind::Meta, |case| {
         let is_old = |start: &Event| schema(start) == Some("message-parts");
         case.sessions

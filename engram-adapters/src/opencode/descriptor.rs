@@ -109,6 +109,12 @@ const GAPS: &[Gap] = &[
         fixture: "1.18.33/o_undo",
     },
     Gap {
+        code: "session.title",
+        reason: "the session's own record has the last title and not when it was given, so it stands at the beginning. Of a session that was \
+                 renamed, a database with a table of events has each title, and its tape has them at their places. An `opencode export` has the last",
+        fixture: "1.18.34/main",
+    },
+    Gap {
         code: "usage.last_request",
         reason: "the tokens of an answer of several requests are those of the last request",
         fixture: "0.1.174/main",
@@ -129,7 +135,7 @@ const GAPS: &[Gap] = &[
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "opencode",
-    adapter_version: "0.9.1",
+    adapter_version: "0.9.2",
     harness_family: "opencode",
     matrix: MATRIX,
     schema_detection_strategy: "an export is recognized by its session record (`info.id`, `info.version`) before `messages`. That version, \

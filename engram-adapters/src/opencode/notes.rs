@@ -39,7 +39,8 @@ pub struct Note {
     pub record: &'static str,
 }
 
-/// What a part adds to the prompt of its message. What the harness added itself (`synthetic`) is none of it.
+/// What a part adds to the prompt of its message. Words that the harness added (`synthetic`) add nothing. A file does: the harness makes it from
+/// one that the prompt names, and marks the picture that it has read as `synthetic`, too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PromptPart {
     /// Nothing.
@@ -59,8 +60,10 @@ pub enum PromptPart {
 
 impl PromptPart {
     fn of(part: &Part<'_>, speaker: Speaker) -> Self {
-        let is_users = speaker == Speaker::User && !is_true(part.synthetic());
+        let is_users = speaker == Speaker::User;
+        let is_added = is_true(part.synthetic());
         match PartKind::named(raw_str(part.kind())).filter(|_| is_users) {
+            Some(PartKind::Text) if is_added => PromptPart::None,
             Some(PartKind::Text) => match non_empty_text(part.text()) {
                 Some(text) => PromptPart::Words {
                     key: hash64(text.raw()),

@@ -72,6 +72,9 @@ const fn with_meta(meta: Grade, coverage: Coverage) -> Coverage {
 /// Tokens of versions that count what came from the cache as input, with some providers.
 const CACHED_INPUT: Grade = Grade::Partial(&["usage.cached_input"]);
 
+/// Sessions have one title, which is the last.
+const LAST_TITLE: Grade = Grade::Partial(&["session.title"]);
+
 /// Prompts of 2.x.
 const STEP_PROMPTS: Grade = Grade::Partial(&["prompt.attached_text", "prompt.reverted"]);
 
@@ -165,7 +168,7 @@ const WEAKEST_EDITS: Grade = Grade::Partial(&[
 
 /// The weakest claim of all revisions.
 pub(super) const WEAKEST: Coverage = Coverage {
-    meta: Grade::Partial(&["usage.cached_input", "usage.last_request"]),
+    meta: Grade::Partial(&["session.title", "usage.cached_input", "usage.last_request"]),
     tool_call: CALLS,
     ..coverage(
         Grade::None,
@@ -184,7 +187,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             versions: Some(">=0.1.174, <=0.1.174"),
             tested: &["0.1.174"],
             coverage: with_meta(
-                Grade::Partial(&["usage.last_request"]),
+                Grade::Partial(&["session.title", "usage.last_request"]),
                 coverage(
                     Grade::Full,
                     Grade::Full,
@@ -201,7 +204,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                 "0.5.29", "1.0.0", "1.0.98", "1.1.53", "1.1.65", "1.2.1", "1.2.27",
             ],
             coverage: with_meta(
-                CACHED_INPUT,
+                Grade::Partial(&["session.title", "usage.cached_input"]),
                 coverage(REVERTED, Grade::Full, READS, EDITS, Grade::None),
             ),
         },
@@ -210,6 +213,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             versions: Some(">=1.3.0, <=1.18.34"),
             tested: &["1.3.0", "1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
             coverage: Coverage {
+                meta: LAST_TITLE,
                 tool_call: CALLS,
                 ..coverage(PROMPTS, Grade::Full, UNMARKED_READS, PATCHED_EDITS, MOVES)
             },
@@ -218,12 +222,15 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: STEPS,
             versions: None,
             tested: &["2.0.0-pre.20260717", "2.0.14"],
-            coverage: coverage(
-                STEP_PROMPTS,
-                Grade::Full,
-                STEP_READS,
-                STEP_EDITS,
-                Grade::None,
+            coverage: with_meta(
+                LAST_TITLE,
+                coverage(
+                    STEP_PROMPTS,
+                    Grade::Full,
+                    STEP_READS,
+                    STEP_EDITS,
+                    Grade::None,
+                ),
             ),
         },
         Revision {

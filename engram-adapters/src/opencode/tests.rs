@@ -19,6 +19,7 @@ mod prompts;
 mod repeats;
 mod steps;
 mod stores;
+mod titles;
 
 fn convert(text: &str, context: SideInfo, policy: Policy) -> Result<Vec<Value>, AdapterError> {
     let options = Options {

@@ -27,8 +27,10 @@ pub struct FormFacts {
     /// What a copy in the same schema has, too, and another capture of the session has not: its responses and calls, by a hash of their ids
     /// and words, and how often each is there.
     responses: HashMap<u64, u64>,
-    /// Sub-agents of which it has events: a printed stream has those of all agents, a log only its own.
-    agents: BTreeSet<String>,
+    /// Its responses state what they cost.
+    has_usage: bool,
+    /// Other sessions and sub-agents of which it has events: a printed stream has those of all agents, a log of hooks those of all sessions.
+    others: BTreeSet<(String, Option<String>)>,
 }
 
 /// What is compared by its amount.
@@ -68,23 +70,47 @@ impl FormFacts {
         (&self.harness, &self.session_id, self.agent_id.as_deref())
     }
 
-    /// The number of prompts and of calls.
-    pub fn size(&self) -> (u64, u64) {
-        (self.prompts.values().sum(), self.sums.calls)
+    /// The number of prompts, whether responses state what they cost, and the number of calls.
+    pub fn size(&self) -> (u64, bool, u64) {
+        let prompts = self.prompts.values().sum();
+        (prompts, self.has_usage, self.sums.calls)
     }
 
-    /// True if it is the same session, with each prompt of the other form at least as often, and no fewer calls and results. Sub-agents of
-    /// the other form must be in this one, or `is_elsewhere`. Two inputs in the same schema must have the same responses, too: captures of two
-    /// runs of a session may have the same prompts.
-    pub fn contain(&self, other: &FormFacts, is_elsewhere: impl Fn(&str) -> bool) -> bool {
-        let has_agents = other
-            .agents
-            .iter()
-            .all(|agent| self.agents.contains(agent) || is_elsewhere(agent));
-        let is_same = self.identity() == other.identity() && has_agents;
+    /// True if it is the same session, with each prompt of the other form at least as often, and no fewer calls and results. Other sessions and
+    /// sub-agents of the other form must be in this one, or `is_elsewhere`. Two inputs in the same schema must have the same responses, too:
+    /// captures of two runs of a session may have the same prompts.
+    pub fn contain(
+        &self,
+        other: &FormFacts,
+        is_elsewhere: impl Fn(&str, Option<&str>) -> bool,
+    ) -> bool {
+        self.sums.cover(other.sums) && self.has_prompts_of(other, is_elsewhere)
+    }
+
+    /// True if a sum over sessions takes this form alone: it contains the other one, or it states what the same prompts cost, and the other
+    /// one, which may have more calls, does not.
+    pub fn count_for(
+        &self,
+        other: &FormFacts,
+        is_elsewhere: impl Fn(&str, Option<&str>) -> bool,
+    ) -> bool {
+        let alone_has_usage = self.has_usage && !other.has_usage;
+        (alone_has_usage || self.sums.cover(other.sums)) && self.has_prompts_of(other, is_elsewhere)
+    }
+
+    fn has_prompts_of(
+        &self,
+        other: &FormFacts,
+        is_elsewhere: impl Fn(&str, Option<&str>) -> bool,
+    ) -> bool {
+        let mut others = other.others.iter();
+        let has_others = others.all(|of| {
+            let (session, agent) = of;
+            self.others.contains(of) || is_elsewhere(session, agent.as_deref())
+        });
         let has_responses = self.schema != other.schema || has(&self.responses, &other.responses);
-        is_same
-            && self.sums.cover(other.sums)
+        self.identity() == other.identity()
+            && has_others
             && has(&self.prompts, &other.prompts)
             && has_responses
     }
@@ -113,12 +139,15 @@ impl FormSink {
         *self.known.responses.entry(response).or_default() += 1;
     }
 
-    /// True for an event of a sub-agent in the form of its session.
-    fn is_of_other_agent(&self, record: &EventRef<'_>) -> bool {
-        record
-            .source
-            .agent_id
-            .is_some_and(|agent| Some(&*agent.decode_lossy()) != self.known.agent_id.as_deref())
+    /// The other session, or sub-agent of a session, that an event is of.
+    fn other(&self, record: &EventRef<'_>) -> Option<(String, Option<String>)> {
+        let own = &self.known;
+        let session = record.source.session_id.map(|id| id.decode_lossy());
+        let session = session.as_deref().unwrap_or(&own.session_id);
+        let agent = record.source.agent_id.map(|id| id.decode_lossy());
+        let is_other = session != own.session_id
+            || agent.is_some() && agent.as_deref() != own.agent_id.as_deref();
+        is_other.then(|| (session.to_owned(), agent.map(|id| id.into_owned())))
     }
 }
 
@@ -130,6 +159,13 @@ fn own_time<'r>(record: &EventRef<'r>) -> Option<&'r str> {
 impl EventSink for FormSink {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         let owned = |text: Text<'_>| text.decode_lossy().into_owned();
+        let is_start = matches!(record.event, Event::Meta(Meta::TapeStart(_)));
+        if let Some(other) = self.other(record).filter(|_| !is_start && !record.replay) {
+            if let Event::MsgIn(_) | Event::ToolCall(_) | Event::ToolResult(_) = record.event {
+                self.known.others.insert(other);
+            }
+            return Ok(());
+        }
         match record.event {
             Event::Meta(Meta::TapeStart(start)) => {
                 self.known.harness = start.harness.family.to_owned();
@@ -138,11 +174,6 @@ impl EventSink for FormSink {
                 self.known.agent_id = record.source.agent_id.map(owned);
             }
             _ if record.replay => {}
-            Event::MsgIn(_) | Event::ToolCall(_) | Event::ToolResult(_)
-                if self.is_of_other_agent(record) =>
-            {
-                self.known.agents.extend(record.source.agent_id.map(owned));
-            }
             Event::MsgIn(message) if message.by == Author::Person => {
                 let text = message
                     .text
@@ -156,7 +187,6 @@ impl EventSink for FormSink {
                     .entry(hash64(text.split_whitespace().collect::<Vec<_>>()))
                     .or_default() += 1;
             }
-            Event::MsgOut(_) | Event::Meta(Meta::Usage(_)) if self.is_of_other_agent(record) => {}
             Event::MsgOut(message) => {
                 let words = message.text.map(owned);
                 // An answer may have grown after a copy was made, but its id has not changed.
@@ -165,8 +195,11 @@ impl EventSink for FormSink {
                     None => hash64(("answer", words, own_time(record))),
                 });
             }
-            Event::Meta(Meta::Usage(usage)) if usage.message_id.is_none() => {
-                self.note_response(hash64(("usage", usage.tokens)));
+            Event::Meta(Meta::Usage(usage)) => {
+                self.known.has_usage = true;
+                if usage.message_id.is_none() {
+                    self.note_response(hash64(("usage", usage.tokens)));
+                }
             }
             Event::ToolCall(call) => {
                 self.known.sums.calls += 1;
@@ -197,14 +230,15 @@ mod tests {
                 calls,
                 results: calls,
             },
-            agents: BTreeSet::new(),
+            has_usage: false,
+            others: BTreeSet::new(),
         }
     }
 
     #[test]
     fn a_form_repeats_another_one_if_it_has_nothing_more() {
         let used = facts("a", &[(1, 2), (2, 1)], 3);
-        let contains = |other: &FormFacts| used.contain(other, |_| false);
+        let contains = |other: &FormFacts| used.contain(other, |_, _| false);
         assert!(
             contains(&facts("a", &[(1, 2)], 3)) && contains(&facts("a", &[], 0)) && contains(&used)
         );
@@ -216,9 +250,26 @@ mod tests {
         other.sums.results = 4;
         assert!(!contains(&other), "a result more");
         let mut printed = facts("a", &[], 1);
-        printed.agents.insert("b".to_owned());
+        printed
+            .others
+            .insert(("a".to_owned(), Some("b".to_owned())));
         assert!(!contains(&printed), "another agent");
-        assert!(used.contain(&printed, |agent| agent == "b"));
+        assert!(used.contain(&printed, |session, agent| session == "a"
+            && agent == Some("b")));
+    }
+
+    #[test]
+    fn a_form_with_usage_counts_for_one_that_has_more_calls_but_no_usage() {
+        let hooks = facts("a", &[(1, 1)], 4);
+        let store = FormFacts {
+            has_usage: true,
+            ..facts("a", &[(1, 1)], 3)
+        };
+        assert!(store.count_for(&hooks, |_, _| false) && !store.contain(&hooks, |_, _| false));
+        assert!(store.size() > hooks.size());
+        let longer = facts("a", &[(1, 1), (2, 1)], 4);
+        assert!(!store.count_for(&longer, |_, _| false), "another prompt");
+        assert!(longer.count_for(&store, |_, _| false) && longer.size() > store.size());
     }
 
     #[test]
@@ -228,9 +279,9 @@ mod tests {
             ..facts("a", &[(1, 1)], 1)
         };
         let (one, mut other) = (run(1), run(2));
-        assert!(one.contain(&run(1), |_| false) && !one.contain(&other, |_| false));
+        assert!(one.contain(&run(1), |_, _| false) && !one.contain(&other, |_, _| false));
         // Another form has other words for the same.
         other.schema = "toy/2".to_owned();
-        assert!(one.contain(&other, |_| false));
+        assert!(one.contain(&other, |_, _| false));
     }
 }

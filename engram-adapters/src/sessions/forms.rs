@@ -138,7 +138,7 @@ fn compared(mut members: Vec<Member<'_>>, options: &SessionOptions) -> Vec<(usiz
             .collect();
         let repeated = better
             .iter()
-            .find(|(_, used)| used.contain(&facts, |_| false));
+            .find(|(_, used)| used.contain(&facts, |_, _| false));
         if let Some((better, _)) = repeated
             .or(better.first())
             .filter(|_| !member.location.is_named())

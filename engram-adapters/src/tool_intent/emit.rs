@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{
-    Author, Decision, EpisodeFacts, Meta, MsgIn, MsgOut, Permission, Role, SessionFacts, SideFile,
-    Status, ToolCall, ToolResult,
+    Author, Decision, EpisodeFacts, Meta, MsgIn, MsgOut, Role, SessionFacts, SideFile, Status,
+    ToolCall, ToolResult,
 };
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
@@ -120,13 +120,12 @@ impl Events {
                     .as_ref()
                     .and_then(|transcript| transcript.open_tool(raw_str(event.id())));
                 let reason = self.reasons.get(raw_str(event.id()));
-                let permission = Permission {
-                    decision,
-                    tool: tool.map(Text::Plain),
-                    call_id: non_empty_text(event.id()),
-                    text: reason.map(|reason| Text::Plain(reason)),
-                };
-                out.emit(Meta::Permission(permission), Pointer::Root);
+                let decided = decision.of_call(
+                    tool.map(Text::Plain),
+                    non_empty_text(event.id()),
+                    reason.map(|reason| Text::Plain(reason)),
+                );
+                out.emit(decided, Pointer::Root);
             }
             EventKind::EpisodeEnded => {
                 if let Some(name) = text(event.event()) {

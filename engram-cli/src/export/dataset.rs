@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::args::Partition;
 use super::inputs::{TapeFile, tapes};
-use super::parquet::{SCHEMA_SQL, Work, chunks, export};
+use super::parquet::{CHUNK_BYTES, SCHEMA_SQL, Work, chunks, export};
 use super::place::temporary_beside;
 use crate::args::Ingest;
 use crate::exit::{Exit, Output, Tally};
@@ -36,6 +36,10 @@ use crate::tapes::tapes_in;
 const LIST: &str = "dataset.jsonl";
 /// The directory of tapes.
 const TAPES: &str = ".tapes";
+/// So many small parts of one partition are written again as one, so that a reader does not open a file for each run. A part is small if its
+/// tapes have less than [`SMALL_BYTES`]: a part that was joined often enough stays for good.
+const MANY_PARTS: usize = 16;
+const SMALL_BYTES: u64 = CHUNK_BYTES / 2;
 /// The value of a partition that is not known, as readers of Hive partitions expect it.
 const UNKNOWN: &str = "__HIVE_DEFAULT_PARTITION__";
 
@@ -73,6 +77,17 @@ struct Known {
     tape: TapeFile,
     hash: String,
     partition: String,
+    /// The size of its file.
+    bytes: u64,
+}
+
+/// What a run does with the parts of the last run.
+struct Division {
+    kept: Vec<Part>,
+    /// The tapes that are written, new, changed or joined.
+    new: Vec<Known>,
+    /// How many parts are joined, and the tapes in them.
+    joined: (usize, usize),
 }
 
 /// `engram ingest --to parquet`: converts what has changed, and writes the parts of the tables that have it.
@@ -170,8 +185,8 @@ fn update_parts(
         prices: target.prices.1.clone(),
     };
     let known = known(target, tally, report).map_err(at)?;
-    let (kept, new) = divided(read(out, &head), known);
-    let (new_tapes, kept_parts) = (new.len(), kept.len());
+    let Division { kept, new, joined } = divided(read(out, &head), known);
+    let (new_tapes, kept_parts) = (new.len() - joined.1, kept.len());
     let (written, rows) = write_new(target, &head, new)?;
     let parts: Vec<Part> = kept.into_iter().chain(written).collect();
     tally.success();
@@ -182,8 +197,12 @@ fn update_parts(
         file.write_all(SCHEMA_SQL.as_bytes())
     })
     .map_err(at)?;
+    let small = match joined.0 {
+        0 => String::new(),
+        parts => format!("; {parts} small parts are joined"),
+    };
     report.note(&format!(
-        "tapes       {new_tapes} new or changed; {kept_parts} of {} parts stay as they are",
+        "tapes       {new_tapes} new or changed; {kept_parts} of {} parts stay as they are{small}",
         parts.len()
     ));
     for (table, rows) in Table::ALL.iter().zip(rows) {
@@ -207,6 +226,7 @@ fn known(target: &Target<'_>, tally: &mut Tally, report: &Reporter) -> io::Resul
         Some(Known {
             hash: entry.tape_hash.clone()?,
             partition: partition(target.partition, entry.overview.as_ref()),
+            bytes: tape.path.metadata().map_or(0, |metadata| metadata.len()),
             tape,
         })
     };
@@ -247,29 +267,39 @@ fn project_key(project: &str) -> String {
 }
 
 /// The parts that stay, and the tapes that no such part has.
-fn divided(parts: Vec<Part>, known: Vec<Known>) -> (Vec<Part>, Vec<Known>) {
-    let by_name: BTreeMap<&str, (&str, &str)> = known
-        .iter()
-        .map(|it| {
-            (
-                it.tape.name.as_str(),
-                (it.hash.as_str(), it.partition.as_str()),
-            )
-        })
-        .collect();
+fn divided(parts: Vec<Part>, known: Vec<Known>) -> Division {
+    let by_name: BTreeMap<&str, &Known> =
+        known.iter().map(|it| (it.tape.name.as_str(), it)).collect();
     let is_current = |part: &Part| {
         let is = |(name, hash): (&String, &String)| {
-            by_name.get(name.as_str()) == Some(&(hash.as_str(), part.partition.as_str()))
+            by_name
+                .get(name.as_str())
+                .is_some_and(|it| it.hash == *hash && it.partition == part.partition)
         };
         part.tapes.iter().all(is)
     };
-    let kept: Vec<Part> = parts.into_iter().filter(is_current).collect();
+    let current: Vec<Part> = parts.into_iter().filter(is_current).collect();
+    let is_small = |part: &Part| {
+        let tapes = part.tapes.keys();
+        let bytes = tapes.filter_map(|name| Some(by_name.get(name.as_str())?.bytes));
+        bytes.fold(0, u64::saturating_add) < SMALL_BYTES
+    };
+    let mut small: BTreeMap<String, usize> = BTreeMap::new();
+    for part in current.iter().filter(|part| is_small(part)) {
+        *small.entry(part.partition.clone()).or_default() += 1;
+    }
+    let is_joined = |part: &Part| is_small(part) && small[&part.partition] >= MANY_PARTS;
+    let (joined, kept): (Vec<Part>, Vec<Part>) = current.into_iter().partition(is_joined);
+    let joined = (
+        joined.len(),
+        joined.iter().map(|part| part.tapes.len()).sum(),
+    );
     let there: BTreeSet<&String> = kept.iter().flat_map(|part| part.tapes.keys()).collect();
     let new = known
         .into_iter()
         .filter(|it| !there.contains(&it.tape.name))
         .collect();
-    (kept, new)
+    Division { kept, new, joined }
 }
 
 /// The files of one part.
@@ -463,7 +493,35 @@ mod tests {
             },
             hash: hash.to_owned(),
             partition: partition.to_owned(),
+            bytes: 1,
         }
+    }
+
+    #[test]
+    fn many_small_parts_of_one_partition_are_joined() {
+        let (mut parts, mut tapes) = (Vec::new(), Vec::new());
+        for (partition, number) in [("day=1", MANY_PARTS), ("day=2", MANY_PARTS - 1)] {
+            for at in 0..=number {
+                let name = format!("{partition}/{at}");
+                let mut tape = known(&name, "1", partition);
+                // The last part of each partition is a large one.
+                tape.bytes = if at == number { SMALL_BYTES } else { 1 };
+                tapes.push(tape);
+                parts.push(Part {
+                    part: name.clone(),
+                    partition: partition.to_owned(),
+                    tapes: BTreeMap::from([(name, "1".to_owned())]),
+                });
+            }
+        }
+        let Division { kept, new, joined } = divided(parts, tapes);
+        assert_eq!(joined, (MANY_PARTS, MANY_PARTS));
+        assert_eq!(new.len(), MANY_PARTS);
+        assert!(
+            new.iter()
+                .all(|it| it.partition == "day=1" && it.bytes == 1)
+        );
+        assert_eq!(kept.len(), MANY_PARTS + 1);
     }
 
     #[test]
@@ -483,7 +541,7 @@ mod tests {
         ];
         let tapes = [("a", "1"), ("b", "1"), ("c", "2"), ("d", "1"), ("new", "1")];
         let tapes = tapes.map(|(name, hash)| known(name, hash, "day=1"));
-        let (kept, new) = divided(parts, tapes.into());
+        let Division { kept, new, .. } = divided(parts, tapes.into());
         let kept: Vec<&str> = kept.iter().map(|part| part.part.as_str()).collect();
         let new: Vec<&str> = new.iter().map(|it| it.tape.name.as_str()).collect();
         assert_eq!((kept, new), (vec!["stays"], vec!["c", "d", "new"]));

@@ -21,7 +21,7 @@ use crate::report::{Reporter, shown};
 use crate::tapes::{open_tape, tape_error};
 
 /// Tapes of so many bytes are one job, whose rows are in files of its own. So the files do not depend on the number of jobs.
-const CHUNK_BYTES: u64 = 64 << 20;
+pub const CHUNK_BYTES: u64 = 64 << 20;
 /// The views that are written beside the tables.
 pub const SCHEMA_SQL: &str = engram_export::SCHEMA_SQL;
 

@@ -85,7 +85,8 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
         Err(exit) => return Ok(exit),
     };
     let sessions = answers.once.each_once(report);
-    if sessions.is_empty() && answers.filtered > 0 {
+    let is_filtered_out = sessions.is_empty() && answers.filtered > 0;
+    if is_filtered_out {
         report.note(&format!(
             "none of {} fits the filters",
             count(answers.filtered, "session")
@@ -99,7 +100,7 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
     let all = rows.len();
     rows.truncate(args.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX));
     print(&rows, args, &mut stdout().lock())?;
-    if !args.output.json && !args.output.csv {
+    if !args.output.json && !args.output.csv && !is_filtered_out {
         let more = if all > rows.len() {
             format!(", {} more files with `--limit 0`", all - rows.len())
         } else {

@@ -12,6 +12,7 @@ use super::page::{End, Page};
 use super::place;
 use crate::exit::Exit;
 use crate::report::{Reporter, one_line, printable};
+use crate::summary::count;
 
 /// Runs `engram grep`.
 ///
@@ -19,6 +20,7 @@ use crate::report::{Reporter, one_line, printable};
 /// When standard output cannot be written to.
 pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let (mut page, mut total, mut failures) = (Page::new(&args.bounds), 0, Vec::new());
+    let mut searched = 0;
     let found = (|| {
         let pattern = Pattern::new(
             &args.pattern,
@@ -39,6 +41,7 @@ pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<E
             total <= wanted
         };
         for tape in opened.index.tapes()? {
+            searched += 1;
             match pattern.search(&tape, &mut take) {
                 Ok(()) => {}
                 Err(error) => failures.push(error),
@@ -54,6 +57,9 @@ pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<E
                 more: json!({}),
                 notes: &notes,
             })?;
+            if total == 0 && !args.bounds.json {
+                report.note(&format!("no hit in {}", count(searched, "tape")));
+            }
             failures
                 .iter()
                 .for_each(|error| report.finding(error.code(), &error.to_string()));

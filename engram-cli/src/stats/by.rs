@@ -20,6 +20,7 @@ use crate::keys::Keys;
 use crate::money;
 use crate::project::project_of;
 use crate::report::Reporter;
+use crate::roots::{Roots, SessionId};
 use crate::table::{self, Column, Fit, Look, Output, Screen, number, short_number, text};
 use crate::when::{day_in, week_in};
 
@@ -168,9 +169,6 @@ pub struct Group {
     pub cost: Cost,
 }
 
-/// Harness and session.
-type SessionId = (String, Option<String>);
-
 /// The counts by value, in the order in which they are shown.
 pub fn groups(
     division: &Division,
@@ -179,16 +177,14 @@ pub fn groups(
     filter: &Filter,
     prices: &Prices,
 ) -> Vec<Group> {
-    let own = |overview: &Overview| -> SessionId {
-        (overview.harness.clone(), overview.session_id.clone())
-    };
+    let roots = Roots::new(sessions.iter().map(|(overview, _)| overview));
     // A sub-agent counts for the project of its session, wherever it worked.
     let projects: HashMap<SessionId, String> = sessions
         .iter()
-        .filter(|(overview, _)| overview.agent_id.is_none())
+        .filter(|(overview, _)| overview.agent_id.is_none() && overview.session_id.is_some())
         .filter_map(|(overview, _)| {
             Some((
-                own(overview),
+                roots.of(overview),
                 project_of(overview.project.as_deref()?).into_owned(),
             ))
         })
@@ -199,13 +195,13 @@ pub fn groups(
     for (overview, parts) in sessions {
         let mut of_session = |by: By| {
             let value = match by {
-                By::Project => projects.get(&own(&overview)).cloned().or_else(|| {
+                By::Project => projects.get(&roots.of(&overview)).cloned().or_else(|| {
                     overview
                         .project
                         .as_deref()
                         .map(|project| project_of(project).into_owned())
                 }),
-                By::Session => overview.session_id.clone(),
+                By::Session => roots.of(&overview).1,
                 _ => Some(overview.harness.clone()),
             };
             let value = value.unwrap_or_else(|| "unknown".to_owned());
@@ -301,11 +297,10 @@ pub fn print(
         names.extend(NUMBERS.iter().map(|number| number.name));
         names.extend(["cost_usd", "cost_basis"]);
         let row = |group: &Group| {
-            let number = |number: &Number| match division.has(number.has) {
-                true => (number.of)(&group.counts)
-                    .map(|number| number.to_string())
-                    .unwrap_or_default(),
-                false => String::new(),
+            let number = |number: &Number| {
+                let (known, _) = number.of(&group.counts);
+                let known = known.filter(|_| division.has(number.has));
+                known.map(|known| known.to_string()).unwrap_or_default()
             };
             let cost = money::csv(&group.cost);
             let numbers = NUMBERS.iter().map(number);
@@ -387,108 +382,100 @@ struct Number {
     /// Columns with greater numbers go first when the terminal is too narrow; 0 stays.
     drops: u8,
     has: Has,
-    /// Whether a table shows it in short: it may be large.
-    is_short: bool,
-    of: fn(&Counts) -> Option<u64>,
-    is_partial: fn(&TokenCounts) -> bool,
+    of: Of,
 }
 
-const fn count_of(
-    name: &'static str,
-    heading: &'static str,
-    drops: u8,
-    has: Has,
-    of: fn(&Counts) -> Option<u64>,
-) -> Number {
-    Number {
-        name,
-        heading,
-        drops,
-        has,
-        is_short: false,
-        of,
-        is_partial: |_| false,
+/// How a number is taken from the counts.
+enum Of {
+    /// It is always known.
+    Count(fn(&Counts) -> u64),
+    /// A sum of tokens, if it is known, and whether it is at least so much. A table shows it in short: it may be large.
+    Tokens(fn(&TokenCounts) -> (Option<u64>, bool)),
+}
+
+impl Number {
+    const fn count(
+        name: &'static str,
+        heading: &'static str,
+        drops: u8,
+        has: Has,
+        of: fn(&Counts) -> u64,
+    ) -> Number {
+        let of = Of::Count(of);
+        Number {
+            name,
+            heading,
+            drops,
+            has,
+            of,
+        }
     }
-}
 
-const fn tokens_of(
-    name: &'static str,
-    heading: &'static str,
-    drops: u8,
-    of: fn(&Counts) -> Option<u64>,
-    is_partial: fn(&TokenCounts) -> bool,
-) -> Number {
-    Number {
-        name,
-        heading,
-        drops,
-        has: Has::Tokens,
-        is_short: true,
-        of,
-        is_partial,
+    const fn tokens(
+        name: &'static str,
+        heading: &'static str,
+        drops: u8,
+        of: fn(&TokenCounts) -> (Option<u64>, bool),
+    ) -> Number {
+        let (has, of) = (Has::Tokens, Of::Tokens(of));
+        Number {
+            name,
+            heading,
+            drops,
+            has,
+            of,
+        }
+    }
+
+    /// The number, if it is known, and whether it is at least so much.
+    fn of(&self, counts: &Counts) -> (Option<u64>, bool) {
+        match self.of {
+            Of::Count(of) => (Some(of(counts)), false),
+            Of::Tokens(of) => of(&all_tokens(counts)),
+        }
     }
 }
 
 const NUMBERS: [Number; 13] = [
-    count_of("sessions", "sessions", 6, Has::Sessions, |counts| {
-        Some(counts.sessions)
+    Number::count("sessions", "sessions", 6, Has::Sessions, |counts| {
+        counts.sessions
     }),
-    count_of("sub_agents", "agents", 10, Has::Sessions, |counts| {
-        Some(counts.sub_agents)
+    Number::count("sub_agents", "agents", 10, Has::Sessions, |counts| {
+        counts.sub_agents
     }),
-    count_of("prompts", "prompts", 7, Has::Prompts, |counts| {
-        Some(counts.prompts)
+    Number::count("prompts", "prompts", 7, Has::Prompts, |counts| {
+        counts.prompts
     }),
-    count_of("calls", "calls", 3, Has::Calls, |counts| {
-        Some(calls(counts))
+    Number::count("calls", "calls", 3, Has::Calls, calls),
+    Number::count("failed_calls", "failed", 11, Has::Calls, failed),
+    Number::count("files_edited", "files", 8, Has::Calls, |counts| {
+        counts.files_edited
     }),
-    count_of("failed_calls", "failed", 11, Has::Calls, |counts| {
-        Some(failed(counts))
+    Number::count("edits", "edits", 9, Has::Calls, |counts| {
+        counts.edits.values().sum()
     }),
-    count_of("files_edited", "files", 8, Has::Calls, |counts| {
-        Some(counts.files_edited)
+    Number::count("responses", "responses", 12, Has::Tokens, |counts| {
+        all_tokens(counts).responses
     }),
-    count_of("edits", "edits", 9, Has::Calls, |counts| {
-        Some(counts.edits.values().sum())
+    Number::tokens("tokens", "tokens", 0, |tokens| {
+        let all = tokens.all();
+        (
+            all.map(|(all, _)| all),
+            all.is_some_and(|(_, is_partial)| is_partial),
+        )
     }),
-    count_of("responses", "responses", 12, Has::Tokens, |counts| {
-        Some(all_tokens(counts).responses)
+    Number::tokens("input", "input", 1, |tokens| {
+        (tokens.input, tokens.partial.input)
     }),
-    tokens_of(
-        "tokens",
-        "tokens",
-        0,
-        |counts| Some(all_tokens(counts).all()?.0),
-        |tokens| tokens.all().is_some_and(|(_, is_partial)| is_partial),
-    ),
-    tokens_of(
-        "input",
-        "input",
-        1,
-        |counts| all_tokens(counts).input,
-        |tokens| tokens.partial.input,
-    ),
-    tokens_of(
-        "cache_read",
-        "cache read",
-        4,
-        |counts| all_tokens(counts).cache_read,
-        |tokens| tokens.partial.cache_read,
-    ),
-    tokens_of(
-        "cache_write",
-        "cache write",
-        5,
-        |counts| all_tokens(counts).cache_write,
-        |tokens| tokens.partial.cache_write,
-    ),
-    tokens_of(
-        "output",
-        "output",
-        2,
-        |counts| all_tokens(counts).output,
-        |tokens| tokens.partial.output,
-    ),
+    Number::tokens("cache_read", "cache read", 4, |tokens| {
+        (tokens.cache_read, tokens.partial.cache_read)
+    }),
+    Number::tokens("cache_write", "cache write", 5, |tokens| {
+        (tokens.cache_write, tokens.partial.cache_write)
+    }),
+    Number::tokens("output", "output", 2, |tokens| {
+        (tokens.output, tokens.partial.output)
+    }),
 ];
 
 fn columns(division: &Division) -> Vec<Column> {
@@ -515,7 +502,6 @@ fn columns(division: &Division) -> Vec<Column> {
 
 /// The cells of a row. What a division does not have stays empty, and a column that is empty in all rows is not shown.
 fn cells(division: &Division, group: &Group) -> Vec<String> {
-    let tokens = all_tokens(&group.counts);
     let values = division
         .by
         .iter()
@@ -525,12 +511,12 @@ fn cells(division: &Division, group: &Group) -> Vec<String> {
     // The row of the sum.
     cells.resize(division.by.len(), String::new());
     for shown in &NUMBERS {
-        let is_partial = (shown.is_partial)(&tokens);
-        let text = |number: u64| match shown.is_short {
-            true => short_number(number),
-            false => number.to_string(),
+        let (known, is_partial) = shown.of(&group.counts);
+        let text = |number: u64| match shown.of {
+            Of::Count(_) => number.to_string(),
+            Of::Tokens(_) => short_number(number),
         };
-        let known = (shown.of)(&group.counts).filter(|number| *number > 0 || !is_partial);
+        let known = known.filter(|number| *number > 0 || !is_partial);
         cells.push(match division.has(shown.has) {
             true => sum(known.map(text), is_partial),
             false => String::new(),

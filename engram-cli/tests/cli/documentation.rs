@@ -81,6 +81,46 @@ fn the_events_of_the_readme_are_in_the_tapes_of_the_fixtures_that_it_names() {
     }
 }
 
+/// A table without the widths of its columns and without ages, which change from day to day.
+fn without_ages(text: &str) -> Vec<String> {
+    let line = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_age = |at: usize| words.get(at + 1) == Some(&"ago");
+        let kept = (0..words.len()).map(|at| if is_age(at) { "AGE" } else { words[at] });
+        kept.collect::<Vec<_>>().join(" ")
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn the_first_minute_of_the_readme_is_what_the_commands_print() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let block = readme.split("```text\n").nth(1).unwrap();
+    let block = block.split("```").next().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut commands = 0;
+    for part in block.split("$ engram ").skip(1) {
+        let (arguments, shown) = part.split_once('\n').unwrap();
+        let own = arguments.split(' ').map(|argument| match argument {
+            "tapes" => text(&directory.path().join("tapes")).to_owned(),
+            _ => argument.replace("fixtures/", &format!("{}/", text(&root.join("fixtures")))),
+        });
+        let output = engram().env("COLUMNS", "100").args(own).output().unwrap();
+        assert_eq!(code(&output), 0, "{arguments}: {}", stderr(&output));
+        let printed = String::from_utf8(output.stdout.clone()).unwrap() + &stderr(&output);
+        let mut printed = without_ages(&printed).into_iter();
+        for line in without_ages(shown) {
+            assert!(
+                line == "..." || line.is_empty() || printed.any(|other| other == line),
+                "`engram {arguments}` does not print: {line}"
+            );
+        }
+        commands += 1;
+    }
+    assert_eq!(commands, 3);
+}
+
 #[test]
 fn the_changelog_has_each_section_and_each_line_once() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

@@ -115,7 +115,7 @@ fn a_session_and_its_tapes_count_once_unless_every_form_is_asked_for() {
     assert_eq!(once, both);
     let output = run(&["stats", "--json", text(&log), text(out.path())]);
     assert!(
-        stderr(&output).contains("1 input with a session that another one has"),
+        stderr(&output).contains("1 input whose session is counted from another one"),
         "{}",
         stderr(&output)
     );
@@ -385,6 +385,58 @@ fn every_answer_has_the_same_numbers() {
         ["/input", "/output"].map(|name| number(&row, name)),
         [tokens("/input"), tokens("/output")]
     );
+}
+
+/// Sub-agents of Codex have ids of their own, which begin as that of their session does. The session of one of them is not there.
+#[test]
+fn sub_agents_with_ids_of_their_own_count_for_their_session_or_have_a_row() {
+    let (family, orphan) = ("codex/0.171.0/x_multi2", "codex/0.169.0/sub");
+    let orphan = fixture(orphan).join(
+        "session/.codex/sessions/2026/11/21/rollout-2026-11-21T10-17-33-01a1fd9c-7c31-76e1-b0b7-f2235b77f7de.jsonl",
+    );
+    let tapes = tempfile::tempdir().unwrap();
+    let out = text(tapes.path());
+    let ingested = run(&[
+        "ingest",
+        "--out",
+        out,
+        text(&fixture(family)),
+        text(&orphan),
+    ]);
+    assert_eq!(code(&ingested), 0, "{}", stderr(&ingested));
+    let all = stats(&[tapes.path()]);
+    assert_eq!(
+        (number(&all, "/sessions"), number(&all, "/sub_agents")),
+        (1, 3)
+    );
+    let rows = |args: &[&str]| -> Vec<Value> {
+        let printed = String::from_utf8(run(args).stdout).unwrap();
+        let lines = printed.lines();
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let session = "01a21982-ed81-74f0-9df1-a851e09f5a49";
+    let by_session = rows(&["stats", "--json", "--by", "session", out]);
+    let mut sessions: Vec<&str> = by_session
+        .iter()
+        .map(|row| row["session"].as_str().unwrap())
+        .collect();
+    sessions.sort_unstable();
+    // Of the session that is not there, its sub-agent has the name.
+    assert_eq!(sessions, ["01a1fd9c-7b24-7053-9f98-4ffe2715167a", session]);
+    let listed = rows(&["list", "--json", out]);
+    let sum = |name: &str| -> u64 { listed.iter().map(|row| number(row, name)).sum() };
+    let models = all["tokens"].as_object().unwrap();
+    let input: u64 = models.values().map(|model| number(model, "/input")).sum();
+    assert_eq!((listed.len(), sum("/tokens/input")), (2, input));
+    // The id of the table is one that `show` understands.
+    let table = String::from_utf8(run(&["list", "--project", "proj", out]).stdout).unwrap();
+    for line in table.lines().skip(1) {
+        let id = line.split_whitespace().next().unwrap();
+        let shown = run(&["show", "--no-pager", "--tapes", out, id]);
+        assert_eq!(code(&shown), 0, "{id}: {}", stderr(&shown));
+    }
 }
 
 #[test]

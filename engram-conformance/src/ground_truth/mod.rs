@@ -15,6 +15,7 @@ const PROJECT: &str = "/home/dev/proj/";
 /// what its calls wrote.
 const FORMATTED: &[&str] = &[
     "g_hooks",
+    "hooks_format",
     "m_plugin",
     "n_hooks",
     "o_edits-fmt",

@@ -2,10 +2,10 @@
 
 pub(crate) mod attribution;
 mod calls;
-mod denials;
 mod driver;
 mod frame;
 mod long_names;
+mod permissions;
 mod send;
 mod stated;
 pub(crate) mod verdicts;

@@ -100,6 +100,47 @@ pub struct SessionFacts<'a> {
     pub context_tokens: Option<u64>,
 }
 
+impl SessionFacts<'_> {
+    /// True if there is no fact. Such an event says nothing, so it is not emitted.
+    pub fn is_empty(&self) -> bool {
+        let SessionFacts {
+            model,
+            provider,
+            repo_head,
+            repo_branch,
+            repo_url,
+            cwd,
+            title,
+            parent_session_id,
+            parent_call_id,
+            fork_of,
+            agent,
+            permission_mode,
+            effort,
+            cost_total_usd,
+            context_tokens,
+        } = self;
+        let texts = [
+            model,
+            provider,
+            repo_head,
+            repo_branch,
+            repo_url,
+            cwd,
+            title,
+            parent_session_id,
+            parent_call_id,
+            fork_of,
+            agent,
+            permission_mode,
+            effort,
+        ];
+        texts.iter().all(|text| text.is_none())
+            && cost_total_usd.is_none()
+            && context_tokens.is_none()
+    }
+}
+
 /// Facts about an episode: one run of an agent under a profile, which a driver led.
 #[derive(Debug, Clone, Default)]
 pub struct EpisodeFacts<'a> {
@@ -203,10 +244,27 @@ impl Decision {
             Decision::Ask => "ask",
         }
     }
+
+    /// The event of this decision about a call: the name of its tool, its id, and the reason. It comes before the result of the call. For the
+    /// result of a denied call without one, the emitter adds it.
+    pub const fn of_call<'a>(
+        self,
+        tool: Option<Text<'a>>,
+        call_id: Option<Text<'a>>,
+        reason: Option<Text<'a>>,
+    ) -> Meta<'a> {
+        Meta::Permission(Permission {
+            decision: self,
+            tool,
+            call_id,
+            text: reason,
+        })
+    }
 }
 
-/// A decision about a tool call.
+/// A decision about a tool call. Only [`Decision::of_call`] makes one.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Permission<'a> {
     /// The decision.
     pub decision: Decision,

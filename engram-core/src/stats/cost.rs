@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::tokens::{MAX_COST, TokenCounts};
+use super::tokens::{MAX_COST, TokenCounts, is_false};
 use crate::prices::{Prices, tier_of};
 
 /// What one tape says about costs.
@@ -35,12 +35,6 @@ pub struct TapeCost {
     /// The responses after that total, or all if there is none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub after: BTreeMap<String, Spent>,
-}
-
-// Serde passes a reference.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// What responses of one model cost.

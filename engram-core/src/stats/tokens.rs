@@ -65,7 +65,7 @@ pub struct Partial {
 
 // Serde passes a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_false(value: &bool) -> bool {
+pub(super) fn is_false(value: &bool) -> bool {
     !value
 }
 

@@ -95,12 +95,7 @@ fn meta() -> Vec<Meta<'static>> {
         Meta::Interrupt {
             text: text("stopped"),
         },
-        Meta::Permission(Permission {
-            decision: Decision::Deny,
-            tool: text("run"),
-            call_id: text("c"),
-            text: text("no"),
-        }),
+        Decision::Deny.of_call(text("run"), text("c"), text("no")),
         Meta::Context(ImplicitInput {
             name: Text::Plain("env"),
             file: text("f"),

@@ -5,7 +5,7 @@ use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::{AdapterDescriptor, Omission, OmissionRule, UnknownVersionPolicy};
 use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::event::{
-    Decision, Kind, Meta, MsgOut, Permission, SessionFacts, Status, ToolCall, ToolResult,
+    Decision, Kind, Meta, MsgOut, SessionFacts, Status, ToolCall, ToolResult,
 };
 use engram_core::head::Head;
 use engram_core::json::{StructuralIndex, Value, parse};
@@ -276,13 +276,8 @@ impl Conversion for Converter {
                 );
             }
             "deny" => {
-                let denied = Permission {
-                    decision: Decision::Deny,
-                    tool: None,
-                    call_id: id,
-                    text,
-                };
-                out.emit(Meta::Permission(denied), Pointer::Root);
+                let denied = Decision::Deny.of_call(None, id, text);
+                out.emit(denied, Pointer::Root);
             }
             "blocks" => {
                 for (n, block) in blocks(value).enumerate() {

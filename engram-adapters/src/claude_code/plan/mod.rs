@@ -65,6 +65,7 @@ pub(super) struct Plan {
     pub by_hook: HashSet<usize>,
     /// Texts that ran as a command: what they printed follows.
     has_run: HashSet<usize>,
+    is_expanded: HashSet<usize>,
 }
 
 impl Plan {
@@ -119,7 +120,8 @@ impl Plan {
             last_outputs: last_outputs(notes, &skip),
             own_titles: own_titles(notes),
             by_hook: by_hook(notes, &skip),
-            has_run: has_run(notes, &skip),
+            has_run: answered_by(notes, &skip, Flags::PRINTED),
+            is_expanded: answered_by(notes, &skip, Flags::META),
             early: early_results(notes, &skip),
             repeated: twins.repeated,
             without_call: twins.without_call,
@@ -170,6 +172,11 @@ impl Plan {
     /// True if the text of the line ran as a command: what it printed follows. A person may send the same text as words.
     pub fn has_run(&self, at: usize) -> bool {
         self.has_run.contains(&at)
+    }
+
+    /// True if the text of the line is a command that the harness expanded: the text that it made of it follows.
+    pub fn is_expanded(&self, at: usize) -> bool {
+        self.is_expanded.contains(&at)
     }
 
     /// The usage that follows the line.
@@ -260,8 +267,8 @@ fn by_hook(notes: &Notes, skip: &Skip<'_>) -> HashSet<usize> {
     (0..notes.all.len()).filter(is_given).collect()
 }
 
-/// The lines in the user's place whose next line of the conversation is what a command printed, and names them as the one before.
-fn has_run(notes: &Notes, skip: &Skip<'_>) -> HashSet<usize> {
+/// The lines in the user's place whose next line of the conversation has this flag, and names them as the one before.
+fn answered_by(notes: &Notes, skip: &Skip<'_>, flag: Flags) -> HashSet<usize> {
     let (mut found, mut before) = (HashSet::new(), None);
     let is_said = |note: &Note| matches!(note.kind, Kind::User | Kind::Assistant);
     for (at, note) in notes
@@ -270,7 +277,7 @@ fn has_run(notes: &Notes, skip: &Skip<'_>) -> HashSet<usize> {
         .enumerate()
         .filter(|(at, note)| is_said(note) && !skip.has(*at))
     {
-        let typed = before.replace(at).filter(|_| note.is(Flags::PRINTED));
+        let typed = before.replace(at).filter(|_| note.is(flag));
         found.extend(typed.filter(|typed| {
             let uuid = notes.all[*typed].uuid;
             uuid != NONE && note.parent == uuid

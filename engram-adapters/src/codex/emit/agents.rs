@@ -1,7 +1,7 @@
 //! Other agents: sub-agents, messages between agents, reviews, and the reviewer that approves calls.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Author, Decision, ImplicitInput, Meta, MsgIn, MsgOut, Permission, Role};
+use engram_core::event::{Author, Decision, ImplicitInput, Meta, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -290,12 +290,7 @@ pub fn approval_review(state: &mut State, record: &Record<'_>, out: &mut Emitter
     let parent = call_id.and_then(|id| out.seq_of_call(id));
     out.emit_child(
         parent,
-        Meta::Permission(Permission {
-            decision,
-            tool,
-            call_id,
-            text: rationale,
-        }),
+        decision.of_call(tool, call_id, rationale),
         Pointer::At(record.at),
     );
     if let Some(action) = review.action().filter(|_| parent.is_none()) {

@@ -28,6 +28,7 @@ pub(super) enum Kind {
 }
 
 /// A field of a message.
+#[derive(Clone, Copy)]
 pub(super) struct Field {
     number: u32,
     name: &'static str,
@@ -237,14 +238,21 @@ static SHELL_RESULT: Layout = Layout(&[
 ]);
 
 /// `ShellSuccess`.
-static SHELL_SUCCESS: Layout = Layout(&ended_command(one(14, "backgroundReason", Kind::Int)));
+static SHELL_SUCCESS: Layout = Layout(&ended_command::<9>(&[one(
+    14,
+    "backgroundReason",
+    Kind::Int,
+)]));
 
 /// `ShellFailure`.
-static SHELL_FAILURE: Layout = Layout(&ended_command(one(11, "aborted", Kind::Bool)));
+static SHELL_FAILURE: Layout = Layout(&ended_command::<10>(&[
+    one(10, "abortReason", Kind::Int),
+    one(11, "aborted", Kind::Bool),
+]));
 
-/// The fields that `ShellSuccess` and `ShellFailure` share, and `own`, a field of only one of the two. From number 9 on they differ.
-const fn ended_command(own: Field) -> [Field; 9] {
-    [
+/// The fields that `ShellSuccess` and `ShellFailure` share, and those that only one of them has: from number 9 on they differ.
+const fn ended_command<const N: usize>(own: &[Field]) -> [Field; N] {
+    const SHARED: [Field; 8] = [
         one(1, "command", Kind::Text),
         one(2, "workingDirectory", Kind::Text),
         with_default(3, "exitCode", Kind::Int, "0"),
@@ -253,8 +261,18 @@ const fn ended_command(own: Field) -> [Field; 9] {
         one(6, "stderr", Kind::Text),
         one(7, "executionTime", Kind::Int),
         one(8, "outputLocation", Kind::Message(&OUTPUT_LOCATION)),
-        own,
-    ]
+    ];
+    let mut fields = [SHARED[0]; N];
+    let mut at = 0;
+    while at < N {
+        fields[at] = if at < SHARED.len() {
+            SHARED[at]
+        } else {
+            own[at - SHARED.len()]
+        };
+        at += 1;
+    }
+    fields
 }
 
 static OUTPUT_LOCATION: Layout = Layout(&[

@@ -141,6 +141,8 @@ pub(in crate::cursor) fn root_of_agent(agent: &str) -> Option<String> {
 struct MessageLine {
     line: Lines,
     turn: Option<usize>,
+    /// It is a system prompt: the model begins anew, as after a compaction.
+    is_system_prompt: bool,
 }
 
 /// The lines of messages, and their size: ids may name one message many times.
@@ -246,7 +248,7 @@ impl Chat<'_> {
     }
 
     /// Writes the messages, and before the first message of a turn what else is known of the turns before it: steps that no message has,
-    /// and the ends of runs.
+    /// and the ends of runs. A system prompt and a summary between two turns belong to the later one.
     fn write_in_order(
         &self,
         messages: Vec<MessageLine>,
@@ -266,8 +268,14 @@ impl Chat<'_> {
             Ok(())
         };
         graph.write(&mut lines, 0..turn)?;
+        let mut following = turns_from(&messages);
         for message in messages {
-            if let Some(next) = message.turn.filter(|next| *next > turn) {
+            let from_here = following.pop().flatten();
+            let next = match message.is_system_prompt {
+                true => from_here,
+                false => message.turn,
+            };
+            if let Some(next) = next.filter(|next| *next > turn) {
                 graph.write(&mut lines, turn..next)?;
                 end_turns(next, &mut lines)?;
                 turn = next;
@@ -391,14 +399,32 @@ impl Chat<'_> {
             ],
             limits,
         )?;
-        Ok(MessageLine { turn, ..line })
+        Ok(MessageLine {
+            turn,
+            is_system_prompt: message.role == "system",
+            ..line
+        })
     }
+}
+
+/// For each message, the last one first, the first turn of the messages from it on.
+fn turns_from(messages: &[MessageLine]) -> Vec<Option<usize>> {
+    let mut turn = None;
+    let turns = messages.iter().rev().map(|message| {
+        turn = message.turn.or(turn);
+        turn
+    });
+    turns.collect()
 }
 
 fn single(members: &[(&str, &str)], limits: Limits) -> Result<MessageLine, AdapterError> {
     let mut line = Lines::new(limits);
     line.line(members)?;
-    Ok(MessageLine { line, turn: None })
+    Ok(MessageLine {
+        line,
+        turn: None,
+        is_system_prompt: false,
+    })
 }
 
 fn push_run(run: &str, lines: &mut Lines) -> Result<(), AdapterError> {

@@ -168,11 +168,12 @@ fn emit_tool_call(
 ) -> Result<usize, Fault> {
     let tool = required_name(part.tool_name(), Pointer::At("/toolName"))
         .map_err(|fault| fault.within(context.pointer))?;
-    let kind = tools::TOOLS.kind(&tool.decode_lossy());
+    let name = tool.decode_lossy();
     let call = ToolCall {
+        server: tools::server(&name, part.args()),
         call_id: non_empty_text(part.tool_call_id()),
         args: part.args().map(Value::raw),
-        ..ToolCall::new(tool, kind)
+        ..ToolCall::new(tool, tools::TOOLS.kind(&name))
     };
     out.emit(call, context.pointer)?;
     Ok(1)

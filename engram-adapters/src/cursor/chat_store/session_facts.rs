@@ -32,6 +32,12 @@ pub(super) fn chat(
             .or(non_empty_text(meta.mode())),
         ..SessionFacts::default()
     };
+    if facts.is_empty() && meta.created_at().is_none() {
+        return Ok(Outcome::Bookkeeping {
+            record: ChatKind::Chat.name(),
+            rule: rule::STORE_ROOT,
+        });
+    }
     out.emit(Meta::Session(facts), pointer)?;
     Ok(Outcome::Mapped)
 }
@@ -51,17 +57,15 @@ pub(super) fn root(
     let context_tokens = root
         .token_details()
         .and_then(|details| count(details.member("usedTokens")));
-    let has_facts = repo_branch.is_some() || agent.is_some() || context_tokens.is_some();
+    let facts = SessionFacts {
+        repo_branch,
+        agent,
+        context_tokens,
+        ..SessionFacts::default()
+    };
+    let has_facts = !facts.is_empty();
     if has_facts {
-        out.emit(
-            Meta::Session(SessionFacts {
-                repo_branch,
-                agent,
-                context_tokens,
-                ..SessionFacts::default()
-            }),
-            pointer,
-        )?;
+        out.emit(Meta::Session(facts), pointer)?;
     }
     let workspaces = text_or_json(root.previous_workspace_uris());
     if workspaces.is_some() {

@@ -1,7 +1,7 @@
 //! Calls of the editor: the call, the person's decision, the result, and the read or the edit, all from one `toolFormerData`.
 
 use engram_core::emit::{Fault, Pointer};
-use engram_core::event::{Author, Decision, Meta, MsgIn, Permission, Role, Status, ToolCall};
+use engram_core::event::{Author, Decision, Meta, MsgIn, Role, Status, ToolCall};
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
@@ -127,13 +127,9 @@ fn emit_decision(
         .map(HumanReview::lenient)
         .unwrap_or_default();
     if let Some(decision) = decision {
+        let option = non_empty_text(review.selected_option());
         out.emit(
-            Meta::Permission(Permission {
-                decision,
-                tool: Some(call.tool),
-                call_id: call.call_id,
-                text: non_empty_text(review.selected_option()),
-            }),
+            decision.of_call(Some(call.tool), call.call_id, option),
             POINTER,
         )?;
     }

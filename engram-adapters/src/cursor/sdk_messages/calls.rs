@@ -130,12 +130,8 @@ fn emit_call(
     out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let name = tool.decode_lossy();
-    let server = message
-        .args()
-        .filter(|_| name == "mcp")
-        .and_then(|args| non_empty_text(args.member("providerIdentifier")));
     let call = ToolCall {
-        server,
+        server: tools::server(&name, message.args()),
         call_id: Some(call_id),
         args: message.args().map(Value::raw),
         ..ToolCall::new(tool, tools::TOOLS.kind(&name))

@@ -1,7 +1,7 @@
 //! Questions to the user in a capture, such as whether a tool may run. Their arguments are those of a call before or after them.
 
 use engram_core::emit::{Fault, Pointer};
-use engram_core::event::{Decision, Meta, Permission};
+use engram_core::event::{Decision, Meta};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -46,15 +46,7 @@ pub(super) fn request(
         .args()
         .and_then(|args| non_empty_text(args.member("toolCallId"))));
     let tool = Some(Text::Plain(query_type)).filter(|name| !name.is_empty());
-    out.emit(
-        Meta::Permission(Permission {
-            decision: Decision::Ask,
-            tool,
-            call_id,
-            text: None,
-        }),
-        pointer,
-    )?;
+    out.emit(Decision::Ask.of_call(tool, call_id, None), pointer)?;
     let call_id = call_id
         .map(|id| id.decode_lossy().into_owned())
         .unwrap_or_default();
@@ -97,15 +89,7 @@ pub(super) fn response(
         .filter(|(id, call_id)| Some(*id) == named.id && !call_id.is_empty());
     let call_id = last.map(|(_, call_id)| Text::Plain(call_id));
     let tool = Some(Text::Plain(named.name)).filter(|name| !name.is_empty());
-    out.emit(
-        Meta::Permission(Permission {
-            decision,
-            tool,
-            call_id,
-            text,
-        }),
-        pointer,
-    )?;
+    out.emit(decision.of_call(tool, call_id, text), pointer)?;
     Ok(Outcome::Mapped)
 }
 

@@ -144,3 +144,46 @@ fn a_conversation_that_another_one_started_is_a_sub_agent_s() {
     );
     assert_eq!(of_kind(&events, "msg.in")[0]["by"], "agent");
 }
+
+#[test]
+fn a_command_that_took_too_long_was_not_cancelled() {
+    let capture = "fixtures/cursor/2026.09/stream_shell/session/stream_shell.jsonl";
+    let capture = std::fs::read_to_string(super::root().join(capture)).unwrap();
+    let status = |reason: &str| {
+        let stated = "\"abortReason\":\"SHELL_ABORT_REASON_USER_ABORT\"";
+        let lines: Vec<Value> = capture
+            .replace(stated, &format!("\"abortReason\":{reason}"))
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let events = events(&lines);
+        let results = of_kind(&events, "tool.result").into_iter();
+        let mut stopped = results.filter(|result| result["exit"] == 130);
+        stopped.next().unwrap()["status"].clone()
+    };
+    assert_eq!(status("\"SHELL_ABORT_REASON_USER_ABORT\""), "cancelled");
+    assert_eq!(status("\"SHELL_ABORT_REASON_TIMEOUT\""), "error");
+    // As a store has it.
+    assert_eq!([status("1"), status("2")], ["cancelled", "error"]);
+}
+
+#[test]
+fn a_chat_of_which_nothing_is_stated_gives_no_event() {
+    let chat = json!({"store": "chat", "meta": {"agentId": "a"}});
+    let agent = json!({"store": "chat_agent", "agent": {"agentId": "a", "cwd": "/w", "createdAt": 1795401651709u64}});
+    let events = events(&[chat, agent]);
+    let sessions: Vec<_> = events
+        .iter()
+        .filter(|event| event["label"] == "session")
+        .collect();
+    assert_eq!(sessions.len(), 1);
+    assert_eq!(sessions[0]["cwd"], "/w");
+}
+
+#[test]
+fn the_arguments_name_the_server_of_a_call() {
+    let input = json!({"server": "desk", "toolName": "notes", "arguments": {}});
+    let prompt = json!({"role":"user","message":{"content":[{"type":"text","text":"go"}]}});
+    let events = events(&[prompt, call("CallMcpTool", &input)]);
+    assert_eq!(of_kind(&events, "tool.call")[0]["server"], "desk");
+}

@@ -23,7 +23,11 @@ pub(super) fn shell<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) 
     }
     result.truncated = unsigned(fields.elided_chars()).is_some_and(|elided| elided > 0);
     result.duration_ms = unsigned(fields.execution_time()).or(result.duration_ms);
-    if is_true(fields.aborted()) {
+    // `ShellAbortReason` (SDK 1.0.32 descriptors): 1 `USER_ABORT`, 2 `TIMEOUT`. Nobody stops a command that takes too long.
+    let is_timeout = fields
+        .abort_reason()
+        .is_some_and(|reason| reason.raw() == "2" || raw_str(Some(reason)).ends_with("TIMEOUT"));
+    if is_true(fields.aborted()) && !is_timeout {
         result.status = Some(Status::Cancelled);
     } else if result.status == Some(Status::Ok) && result.exit.is_some_and(|exit| exit != 0) {
         result.status = Some(Status::Error);

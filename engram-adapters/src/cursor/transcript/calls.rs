@@ -26,6 +26,7 @@ pub(super) fn emit_call(
 ) -> Result<Seq, Fault> {
     let name = tool.decode_lossy();
     let call = ToolCall {
+        server: tools::server(&name, args),
         call_id: None,
         args: args.map(Value::raw),
         ..ToolCall::new(tool, tools::TOOLS.kind(&name))

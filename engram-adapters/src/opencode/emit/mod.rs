@@ -1,6 +1,7 @@
 //! Step 3: from records and their decisions to events.
 
 mod call_events;
+mod last_notices;
 mod last_stated;
 mod later_calls;
 mod message_context;
@@ -8,20 +9,21 @@ mod messages;
 mod parts;
 mod replay;
 mod revert;
+mod session_end;
 mod session_info;
 mod session_state;
 mod step_info;
 mod step_messages;
 mod step_parts;
 mod system_events;
+mod titles;
 mod typed;
 mod usage;
 
 use std::collections::BTreeSet;
 
 use engram_core::adapter::SessionInit;
-use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::Meta;
+use engram_core::emit::Pointer;
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 
@@ -112,13 +114,7 @@ impl Events {
             emit_typed(&mut self.state.typed, out);
         }
         if self.at == self.notes.len() {
-            self.state.undone.end(out);
-            self.state.revert.end(out);
-            if let Some(facts) = self.state.last_stated.changed_at_end().facts() {
-                out.of_record(0, RecordHeader::default(), |out| {
-                    out.emit(Meta::Session(facts), Pointer::Root)
-                });
-            }
+            session_end::session_end(&mut self.state, out);
         }
         match converted {
             // A later state of a call that says nothing new.
@@ -162,6 +158,7 @@ impl Events {
     /// Notes where a person went back to.
     fn reach(&mut self, record: &Record<'_>, place: Place, out: &mut Emitter<'_>) {
         let id = raw_str(record.value.member("id"));
+        self.state.titles.reach(id, out);
         match place {
             Place::Message { .. } | Place::Step => {
                 self.state.undone.reach(id, out);

@@ -155,6 +155,7 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
         }
         Speaker::User => {
             let by = match author(state, record) {
+                _ if is_true(record.part.synthetic()) => Author::Harness,
                 Author::Harness => Author::Harness,
                 _ => match prompt_author(state, record.message.key, text, record.pointer, out) {
                     Author::Person if is_of_plugin(text) => Author::Harness,
@@ -188,9 +189,9 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
     Outcome::Mapped
 }
 
-/// Who wrote a part of a prompt: the harness, or whoever gave the message.
+/// Who gave a message: the harness, an agent or a person.
 fn author(state: &SessionState, record: &PartRecord<'_>) -> Author {
-    match is_true(record.part.synthetic()) || state.decision.is_of_notice {
+    match state.decision.is_of_notice {
         true => Author::Harness,
         false if state.later_calls.is_of_person(record.message.key) => Author::Person,
         false => state.prompt_author,

@@ -6,8 +6,10 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use super::last_notices::LastNotices;
 use super::revert::Undone;
 use super::session_state::SessionState;
+use super::titles::Titles;
 use crate::opencode::readers::{Info, Model, Time};
 use crate::shared::value::{Value, integer, non_empty_text, text};
 
@@ -38,36 +40,18 @@ pub(super) fn session_info(
         state.prompt_author = Author::Agent;
     }
     state.last_stated.set_end(info.agent(), &model);
+    let title;
+    (title, state.titles) = Titles::of(&info);
     let facts = SessionFacts {
-        title: non_empty_text(info.title()),
+        title,
         cwd: state.last_stated.changed_cwd(info.directory()),
         parent_session_id: parent,
         parent_call_id: state.side_info.parent_call_id.as_deref().map(Text::Plain),
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), Pointer::Root);
-    if let Some(url) = info
-        .share()
-        .and_then(|share| non_empty_text(share.member("url")))
-    {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("share"),
-                text: Some(url),
-            },
-            Pointer::Root,
-        );
-    }
+    state.last_notices = LastNotices::of(info.share(), time.archived());
     state.undone = Undone::of(info.reverts());
     state.revert.set(info.revert(), info.revert_before());
-    if time.archived().is_some() {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("archived"),
-                text: None,
-            },
-            Pointer::Root,
-        );
-    }
     Outcome::Mapped
 }

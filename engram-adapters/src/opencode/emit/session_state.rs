@@ -4,10 +4,12 @@ use engram_core::adapter::{SessionInit, SideInfo};
 use engram_core::event::Author;
 use engram_core::keys::KeyMap;
 
+use super::last_notices::LastNotices;
 use super::last_stated::LastStated;
 use super::later_calls::LaterCalls;
 use super::replay::ReplayTracker;
 use super::revert::{Revert, Undone};
+use super::titles::Titles;
 use super::typed::Typed;
 use crate::opencode::plan::Decision;
 use crate::opencode::revisions::{Dialect, dialect};
@@ -21,6 +23,8 @@ pub struct SessionState {
     pub revert: Revert,
     /// Turns that were taken back.
     pub undone: Undone,
+    /// Titles that the session got later.
+    pub titles: Titles,
     /// Who writes the prompts: in the session of a sub-agent, the agent that started it.
     pub prompt_author: Author,
     /// The session is that of a sub-agent: it says so, or a call of its parent names it.
@@ -31,6 +35,7 @@ pub struct SessionState {
     /// What started the last compaction, whose summary is in a later message.
     pub compaction: Option<&'static str>,
     pub last_stated: LastStated,
+    pub last_notices: LastNotices,
     /// The decision about the current record.
     pub decision: Decision,
     /// The records of the files of the current prompt.
@@ -49,6 +54,7 @@ impl SessionState {
             replay: ReplayTracker::default(),
             revert: Revert::default(),
             undone: Undone::default(),
+            titles: Titles::default(),
             prompt_author: Author::Person,
             is_agents: init.identity.agent_id.is_some() || side_info.parent_call_id.is_some(),
             typed: Vec::new(),
@@ -59,6 +65,7 @@ impl SessionState {
             side_info,
             compaction: None,
             last_stated: LastStated::default(),
+            last_notices: LastNotices::default(),
             decision: Decision::default(),
             files: Vec::new(),
             system_prompts: KeyMap::default(),

@@ -6,6 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use super::last_notices::LastNotices;
 use super::session_state::SessionState;
 use super::step_messages::directory;
 use crate::opencode::readers::{Model, StepInfo, Time};
@@ -47,14 +48,6 @@ pub(super) fn session_info(
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), Pointer::Root);
-    if time.archived().is_some() {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("archived"),
-                text: None,
-            },
-            Pointer::Root,
-        );
-    }
+    state.last_notices = LastNotices::of(None, time.archived());
     Outcome::Mapped
 }

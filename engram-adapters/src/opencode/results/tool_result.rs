@@ -1,7 +1,7 @@
 //! The result of a finished call, then its reads and edits by tool.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Decision, Meta, Permission, SideFile, Status, ToolResult};
+use engram_core::event::{Decision, SideFile, Status, ToolResult};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 use memchr::memmem;
@@ -57,13 +57,9 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
         .extend(contents.map(|file| attachment(file.mime(), file.uri(), file.name())));
     let succeeded = result.status == Some(Status::Ok);
     if let Some(words) = refusal_words(call) {
-        let denied = Permission {
-            decision: Decision::Deny,
-            tool: Some(call.name),
-            call_id: call.id,
-            text: Some(Text::Plain(&words)),
-        };
-        out.emit(Meta::Permission(denied), pointer);
+        let reason = Some(Text::Plain(&words));
+        let denied = Decision::Deny.of_call(Some(call.name), call.id, reason);
+        out.emit(denied, pointer);
     }
     out.emit(result, pointer);
     if succeeded && call.input.is_some() {

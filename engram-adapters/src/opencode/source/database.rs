@@ -14,6 +14,7 @@ use super::parent_call::{
     CallsByChild, ParentCalls, call_in_event, call_in_part, calls_in_answer, side_info_of,
 };
 use super::session_columns::{columns, info, step_info};
+use super::titles::with_titles;
 use super::undone::{Removed, Undone};
 use crate::open::database::DatabaseFile;
 use crate::open::sqlite::{self, refused};
@@ -133,9 +134,13 @@ impl Database {
         };
         drop(rows);
         drop(session);
-        let undone = match self.has_events && !form.is_steps {
-            true => Undone::of(self.store.connection(), session_id, self.limits)?,
-            false => Undone::default(),
+        let connection = self.store.connection();
+        let (undone, info) = match self.has_events && !form.is_steps {
+            true => (
+                Undone::of(connection, session_id, self.limits)?,
+                with_titles(info, connection, session_id, self.limits)?,
+            ),
+            false => (Undone::default(), info),
         };
         let mut export =
             ExportWriter::new(self.limits, undone.noted_in(info).as_bytes(), session_id);

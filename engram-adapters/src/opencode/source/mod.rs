@@ -6,6 +6,8 @@ mod database;
 #[path = "no_database.rs"]
 mod database;
 pub mod detect;
+#[cfg(feature = "sqlite")]
+mod events;
 mod export_writer;
 mod files;
 #[cfg(feature = "sqlite")]
@@ -18,5 +20,7 @@ mod session_columns;
 pub mod session_forms;
 pub mod side_info;
 pub mod store;
+#[cfg(feature = "sqlite")]
+mod titles;
 #[cfg(feature = "sqlite")]
 mod undone;

@@ -1,32 +1,16 @@
 //! Turns that a person took back. The next prompt deletes their messages; the table `event` still has them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use engram_core::error::{AdapterError, ErrorCode};
-use engram_core::keys::hash64;
 use engram_core::limits::Limits;
 use engram_core::text::Text;
 use rusqlite::Connection;
 
+use super::events::{each, values};
 use super::export_writer::push_string;
-use crate::open::sqlite::refused;
-use crate::shared::value::{StructuralIndex, Value, integer, parse, raw_str, text};
-use crate::shared::view::view;
-
-view! {
-    /// What an event says.
-    Event {
-        /// The session or the message as it is now.
-        info: "info" Object,
-        /// The part as it is now.
-        part: "part" Object,
-        /// The message that is deleted, or that a deleted part was in.
-        message_id: "messageID" String,
-        /// The part that is deleted.
-        part_id: "partID" String,
-    }
-}
+use crate::shared::value::{Value, integer, raw_str, text};
 
 /// A message that was deleted, in its last state.
 #[derive(Default)]
@@ -261,28 +245,15 @@ fn next_after_revert(
     connection: &Connection,
     session_id: &str,
 ) -> Result<Option<String>, AdapterError> {
-    let (mut seen, mut set, mut next) = (HashSet::new(), None, None);
-    let condition = "type GLOB 'session.updated.*' OR type GLOB 'message.updated.*' OR type GLOB 'message.part.updated.*'";
-    each(connection, session_id, condition, |event| {
-        let Some(changed) = event.part().or(event.info()) else {
-            return Ok(());
-        };
-        if event.part().is_none() && changed.member("role").is_none() {
-            let revert = changed.member("revert").filter(|revert| revert.is_object());
-            let id = |revert: Value<'_>, name| raw_str(revert.member(name)).to_owned();
-            let now = revert.map(|revert| (id(revert, "messageID"), id(revert, "partID")));
-            if now != set {
-                (set, next) = (now, None);
-            }
-            return Ok(());
-        }
-        let id = raw_str(changed.member("id"));
-        if seen.insert(hash64(id)) && set.is_some() && next.is_none() {
-            next = Some(id.to_owned());
-        }
-        Ok(())
+    let values = values(connection, session_id, |info| {
+        let revert = info.member("revert").filter(|revert| revert.is_object());
+        let id = |revert: Value<'_>, name| raw_str(revert.member(name)).to_owned();
+        revert.map(|revert| (id(revert, "messageID"), id(revert, "partID")))
     })?;
-    Ok(next)
+    Ok(values
+        .last()
+        .filter(|last| last.value.is_some())
+        .and_then(|last| last.next.clone()))
 }
 
 /// Adds a list of ids, if there are any.
@@ -296,31 +267,4 @@ fn push_ids(noted: &mut String, name: &str, ids: &[String]) {
         push_string(noted, id);
     }
     noted.push_str("],");
-}
-
-/// Reads the events of a session that a condition selects, in their order. What is no JSON object is passed over.
-fn each(
-    connection: &Connection,
-    session_id: &str,
-    condition: &str,
-    mut read: impl FnMut(&Event<'_>) -> Result<(), AdapterError>,
-) -> Result<(), AdapterError> {
-    let sql =
-        format!("SELECT data FROM event WHERE aggregate_id = ?1 AND ({condition}) ORDER BY seq");
-    let mut events = connection.prepare(&sql).map_err(refused)?;
-    let mut rows = events.query([session_id]).map_err(refused)?;
-    let mut index = StructuralIndex::default();
-    while let Some(row) = rows.next().map_err(refused)? {
-        let data = row
-            .get_ref(0)
-            .map_err(refused)?
-            .as_str()
-            .unwrap_or_default();
-        if let Ok(value) = parse(data, &mut index)
-            && value.is_object()
-        {
-            read(&Event::lenient(value))?;
-        }
-    }
-    Ok(())
 }

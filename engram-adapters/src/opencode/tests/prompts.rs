@@ -63,6 +63,24 @@ fn the_files_of_a_message_are_attachments_of_its_words() {
 }
 
 #[test]
+fn a_picture_that_the_harness_has_read_for_a_prompt_is_the_prompt_s() {
+    let read = r#"{"type":"text","synthetic":true,"text":"Called the Read tool"}"#;
+    let picture = FILE.replace("{\"type\"", "{\"synthetic\":true,\"type\"");
+    let with_words = format!(r#"{read},{picture},{{"type":"text","text":"look"}}"#);
+    let alone = format!("{read},{picture}");
+    let tape = tape(INFO, &[("user", &with_words), ("user", &alone)]);
+    assert_eq!(
+        said(&tape),
+        [
+            ("harness", "Called the Read tool", 0),
+            ("person", "look", 1),
+            ("harness", "Called the Read tool", 0),
+            ("person", "", 1)
+        ]
+    );
+}
+
+#[test]
 fn words_that_no_person_typed_are_the_harness_s() {
     let text = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
     let ignored = r#"{"type":"text","text":"3 pruned","ignored":true}"#;

@@ -1,9 +1,7 @@
 //! One tool result with its call, and the events for what the log keeps beside the text that the model saw.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{
-    Author, CodeEdit, Decision, EditOp, Meta, MsgIn, Permission, Role, Status,
-};
+use engram_core::event::{Author, CodeEdit, Decision, EditOp, Meta, MsgIn, Role, Status};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
@@ -23,6 +21,8 @@ const TOOL_USE_RESULT: Pointer<'static> = Pointer::At("/toolUseResult");
 pub(super) struct ResultContext<'a> {
     pub call_id: Option<Text<'a>>,
     pub status: Status,
+    /// The call failed, was denied or stopped.
+    pub has_failed: bool,
     /// The text that the model saw.
     pub content: Option<Text<'a>>,
     /// `toolUseResult`; empty if it is only text.
@@ -133,13 +133,8 @@ impl<'a> ResultContext<'a> {
 
     /// Before the result of a denied call: emits a reason that the model did not see. A denial without one is emitted with the result.
     pub fn emit_denial_reason(&self, reason: Text<'_>, out: &mut Emitter) {
-        let denied = Permission {
-            decision: Decision::Deny,
-            tool: self.tool(),
-            call_id: self.call_id,
-            text: Some(reason),
-        };
-        out.emit(Meta::Permission(denied), TOOL_USE_RESULT);
+        let denied = Decision::Deny.of_call(self.tool(), self.call_id, Some(reason));
+        out.emit(denied, TOOL_USE_RESULT);
     }
 
     /// Emits a text that the model did not see: why a call failed, or a note.
@@ -191,15 +186,9 @@ impl ResultContext<'_> {
             "reject" => Decision::Deny,
             _ => Decision::Ask,
         };
-        let text = text(stated.member("source"));
-        let permission = Permission {
-            decision,
-            tool: self.tool(),
-            call_id: self.call_id,
-            text,
-        };
+        let source = text(stated.member("source"));
         out.emit(
-            Meta::Permission(permission),
+            decision.of_call(self.tool(), self.call_id, source),
             Pointer::At("/permissionDecision"),
         );
     }

@@ -1,7 +1,7 @@
 //! Lines about the run: how it begins and ends, hooks, permissions, background tasks, failed requests.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Decision, Meta, Permission, SessionFacts};
+use engram_core::event::{Decision, Meta, SessionFacts};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
@@ -266,13 +266,8 @@ pub(super) fn permission_denied(
         text(line.member("tool_name")),
         text(line.member("tool_use_id")),
     );
-    let denied = Permission {
-        decision: Decision::Deny,
-        tool,
-        call_id,
-        text: text(line.member("message")),
-    };
-    out.emit(Meta::Permission(denied), Pointer::At("/message"));
+    let denied = Decision::Deny.of_call(tool, call_id, text(line.member("message")));
+    out.emit(denied, Pointer::At("/message"));
     if let Some(reason) = non_empty_text(line.member("decision_reason")) {
         out.emit(
             Meta::System {
@@ -345,12 +340,7 @@ pub(super) fn control_request(
     }
     state.session.permission_is_asked = true;
     let (tool, call_id) = (text(member("tool_name")), text(member("tool_use_id")));
-    let asked = Permission {
-        decision: Decision::Ask,
-        tool,
-        call_id,
-        text: text(member("decision_reason")),
-    };
-    out.emit(Meta::Permission(asked), Pointer::At("/request"));
+    let asked = Decision::Ask.of_call(tool, call_id, text(member("decision_reason")));
+    out.emit(asked, Pointer::At("/request"));
     Outcome::Mapped
 }

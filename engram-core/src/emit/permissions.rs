@@ -1,4 +1,4 @@
-//! Denied calls: each of them has a `meta permission`, before its result.
+//! Permissions: each denied call has a `meta permission`, before its result. `Decision::of_call` makes them all.
 
 use super::Emitter;
 use crate::event::{Decision, Event, Meta, Permission, Pointer, Status, ToolResult};
@@ -39,13 +39,9 @@ impl Emitter<'_> {
         if self.denied.remove(&self.call_key(call_id)) {
             return;
         }
-        let denied = Permission {
-            decision: Decision::Deny,
-            tool: result.tool,
-            call_id: Some(call_id),
-            text: result.stderr.or(result.stdout),
-        };
-        self.emit_event(None, &Meta::Permission(denied).into(), pointer);
+        let reason = result.stderr.or(result.stdout);
+        let denied = Decision::Deny.of_call(result.tool, Some(call_id), reason);
+        self.emit_event(None, &denied.into(), pointer);
     }
 
     /// A call has its result. A later call may have the same id.
