@@ -1,5 +1,6 @@
 //! Profiles that a command names: a shipped one by its hash, or a file.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use engram_profiles::limits::MAX_PROFILE_BYTES;
@@ -8,7 +9,6 @@ use engram_profiles::{ProfileError, ProfileHash};
 
 use crate::exit::Exit;
 use crate::report::Reporter;
-use crate::small_file;
 
 /// The bytes of a profile: of the shipped one with this hash, or this id and the expected hash; or of a file.
 ///
@@ -47,8 +47,14 @@ pub fn chosen(which: &str, expect: Option<&str>) -> Result<&'static Shipped, Pro
 /// # Errors
 /// The exit code of what was reported.
 pub fn read(path: &Path, report: &Reporter) -> Result<Vec<u8>, Exit> {
-    // One byte more than a profile can have, so that the profile is what is refused.
-    small_file::bytes(path, MAX_PROFILE_BYTES as u64 + 1).map_err(|error| {
+    // One byte more than a profile can have is enough to refuse it.
+    let read = std::fs::File::open(path).and_then(|file| {
+        let mut bytes = Vec::new();
+        file.take(MAX_PROFILE_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
+    });
+    read.map_err(|error| {
         report.finding("io", &format!("{}: {error}", path.display()));
         Exit::Io
     })

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
 use crate::error::Error;
+use crate::reading;
 use crate::rows::TapeRows;
 use crate::store::Writer;
-use crate::take_in;
 use crate::write::{Anchors, Put};
 
 /// Name endings of tapes.
@@ -286,7 +286,7 @@ fn readers<'scope>(
         let (send, receive) = sync_channel(WAITING);
         threads.spawn(move || {
             let own = changed.iter().skip(first).step_by(count);
-            let mut read = own.map(|found| take_in::read(&found.path, texts));
+            let mut read = own.map(|found| reading::read(&found.path, texts));
             read.all(|rows| send.send(rows).is_ok())
         });
         receive

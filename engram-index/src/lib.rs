@@ -36,6 +36,7 @@ mod names;
 mod parts;
 mod query;
 mod read_back;
+mod reading;
 mod rebuild;
 mod replay;
 mod rows;

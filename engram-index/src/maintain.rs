@@ -12,7 +12,7 @@ use crate::rows::SpanRow;
 use crate::runs::{self, Of};
 use crate::store::{self, DATABASE, SCHEMA, Writer, with_suffix};
 use crate::write::AFTER;
-use crate::{Added, read_back, take_in};
+use crate::{Added, read_back, reading};
 
 /// What an index holds.
 #[derive(Debug, Clone, Serialize)]
@@ -108,7 +108,7 @@ pub(crate) fn verify(path: &Path, db: &Connection, most: usize) -> Result<Verifi
             continue;
         }
         verified.compared += 1;
-        match take_in::read(&tape, texts) {
+        match reading::read(&tape, texts) {
             Err(error) => verified.faults.push(error.to_string()),
             Ok(rows) => {
                 if let Some(what) = difference(db, id, rows).map_err(failed)? {

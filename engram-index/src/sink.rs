@@ -11,9 +11,9 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::add::Added;
 use crate::error::Error;
+use crate::reading::{self, Reading};
 use crate::rows::TapeRows;
 use crate::store::Writer;
-use crate::take_in::{self, Reading};
 use crate::write::{Anchors, Put};
 
 /// Takes the events of one tape into an index. [`Writer::sink`] makes it.
@@ -82,7 +82,7 @@ impl Writer {
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let index = index_of(Path::new("../fixtures/claude-code/2.1.329/b_edit/session"))?;
-    /// let changes = index.history(&Query::of_file("/home/dev/proj/src/calc.py", ""))?;
+    /// let changes = index.history(&Query::of_file("/home/dev/proj/src/b.py", ""))?;
     /// assert!(!changes.items.is_empty());
     /// # Ok(())
     /// # }
@@ -103,7 +103,7 @@ impl Writer {
     /// index then.
     pub fn add_text(&mut self, place: &Path, tape: impl Read) -> Result<Added, Error> {
         let text = BufReader::new(BoundedLines::new(tape));
-        let rows = take_in::read_text(place, text, self.texts)?;
+        let rows = reading::read_text(place, text, self.texts)?;
         self.put_at(place, &rows)
     }
 

@@ -1,28 +1,23 @@
-//! One tape becomes rows, in one reading that also checks it.
+//! The events of one tape become rows.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::{self, BufRead, Write};
-use std::path::Path;
 
 use engram_core::anchor::{SCHEME, anchors};
-use engram_core::check::{Checker, Violation};
 use engram_core::event::{
     CodeEdit, CodeRead, EditOp, Event, EventRecord, Meta, Range, SessionFacts, SpanLink, Status,
     ToolCall, ToolResult, Usage,
 };
 use engram_core::file_path::full_path;
-use engram_core::hash::StreamHasher;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
-use crate::error::Error;
 use crate::rebuild::Rebuild;
 use crate::rows::{
     CallRow, FileRef, Kind, PromptRow, SNIPPET, SaidRow, SpanRow, TapeRows, UNCONFIRMED, UsageRow,
     What, digest,
 };
 use crate::shell::Effect;
-use crate::{names, said, tape_file};
+use crate::{names, said};
 
 /// Kinds of calls whose output may show the lines of a file.
 const SHOWING: [&str; 5] = ["read", "edit", "write", "mcp", "other"];
@@ -35,145 +30,14 @@ const FACT_CHARS: usize = 1024;
 /// Most strings of one call that may be a path.
 const MAX_PATHS: usize = 64;
 
-/// Reads a tape, checks it, and returns its rows; with `texts`, also the fingerprints of what was said.
-///
-/// # Errors
-/// [`Error::Io`] if it cannot be read, [`Error::BadTape`] if it is no valid tape.
-pub fn read(path: &Path, texts: bool) -> Result<TapeRows, Error> {
-    read_text(path, tape_file::open(path).map_err(Error::io(path))?, texts)
-}
-
-/// As [`read`], of a text that is open already. `place` is named in errors.
-pub fn read_text(place: &Path, mut text: impl BufRead, texts: bool) -> Result<TapeRows, Error> {
-    let mut reading = Reading::new(texts);
-    while !reading.checker.is_full() {
-        let read = match text.fill_buf() {
-            Ok([]) => break,
-            Ok(chunk) => {
-                reading.take(chunk);
-                chunk.len()
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // Compressed data that is damaged is a damaged tape, and no fault of the file system.
-            Err(error) if error.raw_os_error().is_none() => {
-                return Err(Error::BadTape {
-                    path: place.to_owned(),
-                    line: 0,
-                    what: error.to_string(),
-                });
-            }
-            Err(error) => return Err(Error::io(place)(error)),
-        };
-        text.consume(read);
-    }
-    reading.finish(place)
-}
-
-/// The reading of one tape: its text comes in pieces of any size, and each line is checked and goes to the builder.
-#[derive(Default)]
-pub struct Reading {
-    checker: Checker,
-    builder: Builder,
-    hasher: StreamHasher,
-    /// The beginning of a line whose end has not come yet.
-    line: Vec<u8>,
-    /// The byte after the last whole line.
-    offset: u64,
-    /// The first violation, with its line.
-    fault: Option<(u64, String)>,
-}
-
-impl Reading {
-    /// The reading of a new tape; with `texts`, also for the fingerprints of what is said.
-    pub fn new(texts: bool) -> Reading {
-        let builder = Builder {
-            texts,
-            ..Builder::default()
-        };
-        Reading {
-            builder,
-            ..Reading::default()
-        }
-    }
-
-    fn take(&mut self, chunk: &[u8]) {
-        self.hasher.update(chunk);
-        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
-            if self.line.is_empty() && piece.ends_with(b"\n") {
-                self.whole(piece);
-                continue;
-            }
-            self.line.extend_from_slice(piece);
-            if piece.ends_with(b"\n") {
-                let mut line = std::mem::take(&mut self.line);
-                self.whole(&line);
-                line.clear();
-                self.line = line;
-            }
-        }
-    }
-
-    fn whole(&mut self, line: &[u8]) {
-        self.checker.line(line, &mut keep_first(&mut self.fault));
-        if let Ok(text) = str::from_utf8(line.strip_suffix(b"\n").unwrap_or(line)) {
-            self.builder.line(text, self.offset);
-        }
-        self.offset += line.len() as u64;
-    }
-
-    /// The rows of the tape, when all of it was read.
-    ///
-    /// # Errors
-    /// [`Error::BadTape`] if it is no valid tape.
-    pub fn finish(mut self, place: &Path) -> Result<TapeRows, Error> {
-        if !self.line.is_empty() {
-            let rest = &self.line;
-            self.checker.line(rest, &mut keep_first(&mut self.fault));
-        }
-        self.checker.end(&mut keep_first(&mut self.fault));
-        if let Some((line, what)) = self.fault.or_else(|| self.builder.fault.clone()) {
-            return Err(Error::BadTape {
-                path: place.to_owned(),
-                line,
-                what,
-            });
-        }
-        let mut rows = self.builder.finish();
-        (rows.tape.tape_hash, rows.tape.bytes) = (digest(&self.hasher.finish().0), self.offset);
-        Ok(rows)
-    }
-}
-
-/// Keeps the first violation that is reported.
-fn keep_first(fault: &mut Option<(u64, String)>) -> impl FnMut(Violation) {
-    |violation| {
-        fault.get_or_insert_with(|| {
-            (
-                violation.line,
-                format!("{}: {}", violation.rule, violation.what),
-            )
-        });
-    }
-}
-
-impl Write for Reading {
-    fn write(&mut self, chunk: &[u8]) -> io::Result<usize> {
-        self.take(chunk);
-        Ok(chunk.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// The state of a tape up to the current line.
 #[derive(Default)]
-struct Builder {
+pub struct Builder {
     rows: TapeRows,
     /// True if the fingerprints of what was said are wanted.
     texts: bool,
     number: u64,
+    /// The first line that is no event, with what is wrong.
     fault: Option<(u64, String)>,
     /// False if the fingerprints of the tape follow another scheme.
     has_anchors: bool,
@@ -200,7 +64,21 @@ struct Builder {
 }
 
 impl Builder {
-    fn line(&mut self, line: &str, offset: u64) {
+    /// The rows of a new tape; with `texts`, also the fingerprints of what is said.
+    pub fn new(texts: bool) -> Builder {
+        Builder {
+            texts,
+            ..Builder::default()
+        }
+    }
+
+    /// The first line that is no event, with what is wrong.
+    pub fn fault(&self) -> Option<(u64, String)> {
+        self.fault.clone()
+    }
+
+    /// Takes the next line, which begins at this byte.
+    pub fn line(&mut self, line: &str, offset: u64) {
         self.number += 1;
         // Long enough to tell tapes apart, and the same for a session that grows.
         if self.number <= NAMING_LINES {
@@ -583,7 +461,8 @@ impl Builder {
     }
 
     /// A call that failed has no event for its file. A file of the tape that its arguments name is the one.
-    fn finish(mut self) -> TapeRows {
+    /// The rows, without the hash of the tape.
+    pub fn finish(mut self) -> TapeRows {
         let known: HashSet<FileRef> = self
             .rows
             .spans

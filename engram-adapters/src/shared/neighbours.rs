@@ -332,10 +332,12 @@ impl SideFiles for Neighbours {
 
 /// True if `path`, with its links resolved, is below the directory. For what is opened by its path, such as a database.
 pub fn is_below(directory: &Path, path: &Path) -> bool {
+    // What is not there needs no look at each part of its path: every directory of a deep tree is asked for.
     let real = |path: &Path| path.canonicalize().ok();
-    real(directory)
-        .zip(real(path))
-        .is_some_and(|(directory, path)| path.starts_with(directory))
+    path.symlink_metadata().is_ok()
+        && real(directory)
+            .zip(real(path))
+            .is_some_and(|(directory, path)| path.starts_with(directory))
 }
 
 /// True for a relative path without `.` and `..`.

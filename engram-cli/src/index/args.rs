@@ -11,7 +11,7 @@ use crate::size;
 #[derive(Debug, Clone, Args)]
 pub struct Place {
     /// Directory of the index [default: `$ENGRAM_INDEX`, or `engram/index` in the data directory of the platform]
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, value_name = "DIR")]
     pub index: Option<PathBuf>,
 }
 

@@ -14,6 +14,7 @@ mod rates;
 mod recorded;
 mod results;
 mod sql;
+mod streams;
 #[path = "../../benches/synthetic.rs"]
 mod synthetic;
 mod truth;
