@@ -392,7 +392,7 @@ fn every_answer_has_the_same_numbers() {
 fn sub_agents_with_ids_of_their_own_count_for_their_session_or_have_a_row() {
     let (family, orphan) = ("codex/0.171.0/x_multi2", "codex/0.169.0/sub");
     let orphan = fixture(orphan).join(
-        "session/.codex/sessions/2026/11/21/rollout-2026-11-21T10-17-33-01a1fd9c-7c31-76e1-b0b7-f2235b77f7de.jsonl",
+        ".codex/sessions/2026/11/21/rollout-2026-11-21T10-17-33-01a1fd9c-7c31-76e1-b0b7-f2235b77f7de.jsonl",
     );
     let tapes = tempfile::tempdir().unwrap();
     let out = text(tapes.path());
