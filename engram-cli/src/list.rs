@@ -317,7 +317,7 @@ fn footer(rows: &[Row], agents: u64, limit: usize) -> String {
 
 const COLUMNS: [Column; 13] = [
     text("session").look(Look::Name),
-    text("agent").fit(Fit::Start(8)),
+    text("agent").fit(Fit::Start(8)).drops(4),
     text("last").look(Look::Dim),
     text("harness").drops(1),
     text("version").look(Look::Dim).drops(9),

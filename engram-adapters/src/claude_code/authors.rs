@@ -144,16 +144,6 @@ pub(super) fn of_text(line: &Line<'_>, text: Text<'_>, place: Place) -> Author {
     }
 }
 
-/// True if a text is words of a person, and no command, notice or summary.
-pub(super) fn is_plain_prompt(line: &Line<'_>, text: Text<'_>, place: Place) -> bool {
-    of_text(line, text, place) == Author::Person
-        && !is_command(text)
-        && !is_typed_mode(text)
-        && !is_interrupt(line, (text, place.is_block))
-        && !is_summary(line, text)
-        && !wrappers::is_without_words(text, states(line))
-}
-
 /// The author of a queued text.
 pub(super) fn of_queued(text: Text<'_>) -> Author {
     if is_notification(text) || wrappers::is_without_words(text, States::Nothing) {

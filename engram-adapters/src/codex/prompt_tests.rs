@@ -418,28 +418,3 @@ fn the_end_of_a_command_whose_words_are_lost_is_accounted_for() {
         assert!(by_and_text(&events(&[end])).is_empty());
     }
 }
-
-#[test]
-fn texts_that_were_sent_as_one_prompt_are_one() {
-    let text = |text: &str| json!({"type": "input_text", "text": text});
-    let parts = [
-        text("<environment_context>x</environment_context>"),
-        text("first"),
-        text("second"),
-    ];
-    let lines = [
-        (
-            "response_item",
-            json!({"type": "message", "role": "user", "content": parts}),
-        ),
-        sent("firstsecond"),
-    ];
-    let events = events(&lines);
-    assert_eq!(
-        by_and_text(&events),
-        [
-            ("harness", "<environment_context>x</environment_context>"),
-            ("person", "first\nsecond")
-        ]
-    );
-}

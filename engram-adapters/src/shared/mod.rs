@@ -11,7 +11,6 @@
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
 //! | read files beside an artifact | [`neighbours`], [`remembered`] |
 //! | split words from what a harness puts around them | [`wrappers`] |
-//! | join texts that were sent as one prompt | [`one_prompt`] |
 //! | search long texts | [`search`] |
 //! | describe attached media | [`media`] |
 
@@ -24,7 +23,6 @@ pub mod json_type;
 pub mod linenum;
 pub mod media;
 pub mod neighbours;
-pub mod one_prompt;
 pub mod patch;
 pub mod pending_calls;
 pub mod remembered;

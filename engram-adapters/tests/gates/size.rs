@@ -142,8 +142,8 @@ fn a_room_that_grows_is_a_finding() {
     assert!(findings(&rooms(100), &limits("a\t100\n"))[0].contains("no limit"));
     assert!(findings(&rooms(100), &limits("a\t100\nb\t10\nc\t1\n"))[0].contains("no lines"));
     assert_eq!(product_lines("a/tests/b.rs", "fn a() {}\n"), 0);
-    assert_eq!(
-        product_lines("a.rs", "fn a() {}\n#[cfg(test)]\nmod tests {}\n"),
-        1
-    );
+    let tests = "#[cfg(test)]\nmod tests {\n}\n";
+    assert_eq!(product_lines("a.rs", &format!("fn a() {{}}\n{tests}")), 1);
+    let tests = "#[cfg(test)]\nmod tests;\nmod b;\n";
+    assert_eq!(product_lines("a.rs", tests), 3);
 }

@@ -27,7 +27,7 @@ pub fn once(case: &Case<'_>, findings: &mut Findings) {
         for event in parts_of_prompts(session) {
             findings.fail(
                 case.place_of(session, event),
-                "a part of a prompt is a message of its own",
+                "attachments beside a prompt of the same person are a message of their own",
             );
         }
     }
@@ -64,7 +64,7 @@ fn is_repeated_on_one_tape(told: &[(&ConvertedSession, &Event)], sent: usize) ->
     })
 }
 
-/// The messages of persons directly beside another one, with nothing but `meta` between them, that have no text, or are of the same record.
+/// The messages of persons without a text, directly beside another one: nothing but `meta` is between them.
 fn parts_of_prompts(session: &ConvertedSession) -> Vec<&Event> {
     let said: Vec<&Event> = session
         .events
@@ -77,20 +77,10 @@ fn parts_of_prompts(session: &ConvertedSession) -> Vec<&Event> {
         match (has_text(&one), has_text(&other)) {
             (true, false) if is_by_person(other) => Some(other),
             (false, true) if is_by_person(one) => Some(one),
-            (true, true) if is_of_record(one, other) => Some(other),
             _ => None,
         }
     });
     neighbours.collect()
-}
-
-/// True if two events are of one record on a line of a log.
-fn is_of_record(one: &Event, other: &Event) -> bool {
-    let place = |event: &Event| {
-        let origin = |name: &str| event.0.pointer(&format!("/origin/{name}")).cloned();
-        (origin("line"), origin("id"))
-    };
-    place(one).0.is_some() && place(one) == place(other)
 }
 
 /// The messages of persons by their words, over all tapes. A session that is there as a document, or in several captures, has its prompts on

@@ -16,7 +16,6 @@ use crate::claude_code::format::{LineKind, rule};
 use crate::claude_code::readers::{Block, Line};
 use crate::claude_code::record::{COMPACTING_AGENT, Record};
 use crate::claude_code::wrappers;
-use crate::shared::one_prompt::OnePrompt;
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
 
 /// What the blocks of a `user` line gave.
@@ -100,7 +99,6 @@ pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     let structured = content.elements().count();
     let is_result_stated = state.plan.is_stated(record.at, structured);
     let is_structured_repeated = state.plan.is_repeated(record.at, structured);
-    let typed = typed_blocks(state, record, content);
     for (index, value) in content.elements().enumerate() {
         let block = Block::lenient(value);
         summary.has_image |= block.source().is_some();
@@ -138,10 +136,7 @@ pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
             summary.emitted |= emitted;
             summary.repeated |= !emitted;
         } else {
-            if !typed.is_joined(index) {
-                let place = (index, value);
-                other_block(state, (record, &typed), &block, place, &mut summary, out);
-            }
+            other_block(state, record, &block, (index, value), &mut summary, out);
         }
     }
     let only_images = summary.has_image && !summary.has_text && emit_images(line, content, out);
@@ -155,29 +150,6 @@ pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     } else {
         emit_empty_message("user", out)
     }
-}
-
-/// The texts of a message that a person sent as one prompt in several blocks. Words beside a result are prompts of their own.
-fn typed_blocks(state: &State, record: &Record<'_>, content: Value<'_>) -> OnePrompt {
-    let (line, at) = (&record.line, record.at);
-    let blocks = || content.elements().map(Block::lenient);
-    let is_prompt = record.agent.is_none()
-        && !is_true(line.is_sidechain())
-        && !state.summary_follows
-        && !state.plan.by_hook.contains(&at)
-        && !blocks().any(|block| raw_str(block.kind()) == "tool_result");
-    let place = Place {
-        is_agents: false,
-        is_block: true,
-        follows_command: state.words.follows_command,
-    };
-    let texts = blocks().enumerate().filter_map(|(index, block)| {
-        let is_text = is_prompt && raw_str(block.kind()) == "text";
-        let text = text(block.text()).filter(|_| is_text)?;
-        let is_typed = authors::is_plain_prompt(line, text, place);
-        (is_typed && !state.plan.is_stated(at, index)).then_some((index, text))
-    });
-    OnePrompt::of(texts)
 }
 
 /// Emits the result of the response that launched a fork, which is a copy in a line that is new.
@@ -225,7 +197,7 @@ fn first_words(line: &Line<'_>, content: Value<'_>) -> usize {
 #[inline(never)]
 fn other_block(
     state: &mut State,
-    (record, typed): (&Record<'_>, &OnePrompt),
+    record: &Record<'_>,
     block: &Block<'_>,
     (index, value): (usize, Value<'_>),
     summary: &mut BlockSummary,
@@ -247,7 +219,6 @@ fn other_block(
                 is_block: true,
                 follows_result: summary.has_result,
             };
-            let text = typed.words(index, text);
             emit_input(state, record, (text, form), attachments, pointer, out);
             summary.emitted = true;
         }

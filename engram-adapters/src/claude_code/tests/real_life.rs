@@ -345,18 +345,6 @@ fn a_prompt_that_goes_on_from_an_earlier_line_is_a_rewind() {
     assert_eq!((&next["text"], &rewind["t"]), (&json!("green"), &next["t"]));
 }
 
-/// Author, text and number of files of each `msg.in`.
-fn said(lines: &[Value]) -> Vec<(String, String, usize)> {
-    let messages = events(lines, "msg.in").into_iter();
-    let of = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
-    messages
-        .map(|event| {
-            let files = event["attachments"].as_array().map_or(0, Vec::len);
-            (of(&event, "by"), of(&event, "text"), files)
-        })
-        .collect()
-}
-
 #[test]
 fn a_command_that_the_harness_has_expanded_has_no_tags() {
     let tags = "<command-message>fix</command-message>\n<command-name>/fix</command-name>\n<command-args>a b</command-args>";
@@ -368,27 +356,10 @@ fn a_command_that_the_harness_has_expanded_has_no_tags() {
         "user",
         json!({"message": message, "isMeta": true}),
     );
-    let person = |text: &str| ("person".to_owned(), text.to_owned(), 0);
+    let person = |text: &str| ("person".to_owned(), text.to_owned());
     let lines = [command.clone(), goes_on(expanded, 1)];
     assert_eq!(said(&lines)[0], person("/fix a b"));
     assert_eq!(unaccounted_bytes(&lines), 0);
     // A person may type the tags.
     assert_eq!(said(&[command]), [person(tags)]);
-}
-
-#[test]
-fn blocks_that_a_person_sent_together_are_one_prompt() {
-    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}});
-    let reminder = text("<system-reminder>Today is Monday.</system-reminder>");
-    let lines = [typed(
-        1,
-        json!([text("before \"it\""), image, reminder, text("after")]),
-    )];
-    let all = said(&lines);
-    let prompts: Vec<_> = all.iter().filter(|said| said.0 == "person").collect();
-    assert_eq!(prompts.len(), 1, "{all:?}");
-    let (_, words, files) = prompts[0];
-    assert!(words.starts_with("before \"it\"\n") && words.ends_with("\nafter"));
-    assert_eq!(*files, 1);
-    assert_eq!(unaccounted_bytes(&lines), 0);
 }

@@ -13,9 +13,7 @@ use crate::shared::media;
 use crate::shared::value::{Field, Value, raw_str, text};
 
 use super::State;
-use super::messages::{
-    AnswerFacts, Texts, author, emit_answer, emit_input, emit_reasoning, one_prompt,
-};
+use super::messages::{AnswerFacts, Texts, author, emit_answer, emit_input, emit_reasoning};
 use crate::codex::blocks::{is_empty_token, joined_lines};
 use crate::codex::check::messages::is_named;
 use crate::codex::format::rule;
@@ -130,9 +128,7 @@ pub fn user_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
     }
     if let Some((prompt, fate)) = prompt.filter(|(_, fate)| *fate != PartFate::Dropped) {
         let (by, images) = (author(fate, sender), std::mem::take(&mut attachments));
-        if let Some(prompt) = prompt.text() {
-            emit_input(prompt, by, images, Pointer::At("/payload/message"), out);
-        }
+        emit_input(prompt, by, images, Pointer::At("/payload/message"), out);
     }
     if !attachments.is_empty() {
         out.emit(
@@ -172,36 +168,18 @@ pub fn agent_message_item(
 /// A prompt as an item.
 pub fn user_message_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let item = MessageItem::lenient(record.value);
-    let sender = state.thread.sender(state.is_replay());
-    let mut typed_fates = Fates::of(state);
-    let texts = item_texts(&item).enumerate();
-    let typed = one_prompt(texts.filter_map(|(at, text)| {
-        let is_users = typed_fates.next(state) == PartFate::Users && !state.is_foreign();
-        Some((at, text.text().filter(|_| is_users)?))
-    }));
-    let (mut fates, mut at) = (Fates::of(state), 0..);
+    let (mut fates, sender) = (Fates::of(state), state.thread.sender(state.is_replay()));
     convert_parts(record, &item, out, |text, pointer, out| {
-        let (fate, at) = (fates.next(state), at.next().unwrap_or_default());
-        if fate != PartFate::Dropped && !typed.is_joined(at) {
+        let fate = fates.next(state);
+        if fate != PartFate::Dropped {
             let fate = if state.is_foreign() {
                 PartFate::Harness
             } else {
                 fate
             };
-            let words = typed.words(at, text.text().unwrap_or_default());
-            emit_input(words, author(fate, sender), Vec::new(), pointer, out);
+            emit_input(text, author(fate, sender), Vec::new(), pointer, out);
         }
     })
-}
-
-/// The texts of an item.
-fn item_texts<'a>(item: &MessageItem<'a>) -> impl Iterator<Item = Value<'a>> {
-    elements(item.content())
-        .map(Part::lenient)
-        .filter_map(|part| {
-            let is_text = matches!(raw_str(part.kind()), "text" | "Text");
-            part.text().filter(|_| is_text)
-        })
 }
 
 /// Emits each text of an item by `emit_text`. Other parts name files, skills and plugins whose content the response item has.

@@ -7,7 +7,6 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use crate::shared::media;
-use crate::shared::one_prompt::OnePrompt;
 use crate::shared::value::{Field, Value, raw_str, text};
 
 use super::State;
@@ -212,12 +211,6 @@ fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
             .copied()
             .unwrap_or_default()
     };
-    let parts = elements(message.content()).enumerate();
-    let typed = one_prompt(parts.filter_map(|(index, value)| {
-        let part = Part::lenient(value);
-        let is_users = is_text(&part) && fate(index) == PartFate::Users;
-        Some((index, text(part.text()).filter(|_| is_users)?))
-    }));
     let mut attachments: Vec<Attachment<'_>> = Vec::new();
     let mut images_by = sender;
     for (index, value) in elements(message.content()).enumerate() {
@@ -232,7 +225,7 @@ fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
     for (index, value) in elements(message.content()).enumerate() {
         let part = Part::lenient(value);
         match part.text().filter(|_| is_text(&part)) {
-            Some(_) if fate(index) == PartFate::Dropped || typed.is_joined(index) => {}
+            Some(_) if fate(index) == PartFate::Dropped => {}
             Some(prompt) => {
                 let is_users = fate(index) == PartFate::Users;
                 let attachments = if is_users {
@@ -242,8 +235,7 @@ fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
                 };
                 let at = Pointer::Field(list, index, "/text");
                 if is_users || !emit_command(prompt, sender, at, out) {
-                    let words = typed.words(index, prompt.text().unwrap_or_default());
-                    emit_input(words, author(fate(index), sender), attachments, at, out);
+                    emit_input(prompt, author(fate(index), sender), attachments, at, out);
                 }
             }
             None if is_media(&part) => {}
@@ -267,20 +259,9 @@ fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
     }
 }
 
-/// The prompt of these texts of a person, each with its place. A later text with a context of the client stands alone.
-pub fn one_prompt<'a>(texts: impl Iterator<Item = (usize, Text<'a>)>) -> OnePrompt {
-    let has_context = |text: &Text<'_>| may_have_context(unquote(text.raw()));
-    let texts = texts.enumerate();
-    OnePrompt::of(
-        texts
-            .filter(|(nth, (_, text))| *nth == 0 || !has_context(text))
-            .map(|(_, placed)| placed),
-    )
-}
-
 /// Emits a text in the user's place. What a client put before the words of a person is context.
 pub fn emit_input<'a>(
-    text: Text<'a>,
+    text: Value<'a>,
     by: Author,
     attachments: Vec<Attachment<'a>>,
     at: Pointer<'_>,
@@ -288,8 +269,8 @@ pub fn emit_input<'a>(
 ) {
     let decoded = Some(text)
         .filter(|text| by == Author::Person && may_have_context(unquote(text.raw())))
-        .and_then(|text| text.decode().ok());
-    let mut words = Some(text);
+        .and_then(|text| text.text()?.decode().ok());
+    let mut words = text.text();
     if let Some(decoded) = &decoded {
         words = None;
         for part in split(decoded, BEFORE_WORDS) {

@@ -95,5 +95,5 @@ fn what_the_user_did_with_the_session_stands_at_its_end() {
     let tape = convert(&text, SideInfo::default(), Policy::Permissive).unwrap();
     let end = &tape[tape.len() - 3..tape.len() - 1];
     let names = [&end[0]["name"], &end[1]["name"], &end[1]["t"]];
-    assert_eq!(names, ["share", "archived", "1970-01-01T00:00:03Z"]);
+    assert_eq!(names, ["share", "archived", "1970-01-01T00:00:03.000Z"]);
 }

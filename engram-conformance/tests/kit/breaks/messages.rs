@@ -59,18 +59,6 @@ pub(super) const MESSAGES: &[Break] = &[
         },
     ),
     events(
-        "emits each text of a prompt as a message",
-        "prompt.once",
-        |tape| {
-            if let Some(at) = tape.find(&["\"k\":\"msg.in\"", "LAB please do many edits"]) {
-                let rest = tape
-                    .line(at)
-                    .replacen("LAB please do many edits", "LAB more", 1);
-                tape.insert(at + 1, rest);
-            }
-        },
-    ),
-    events(
         "takes a prompt for text of the harness",
         "prompt.person",
         |tape| {
