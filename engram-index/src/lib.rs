@@ -83,6 +83,23 @@ pub struct Index {
     db: Connection,
 }
 
+impl Writer {
+    /// The index, which is only read from now on: another process may write it.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn into_index(self) -> Result<Index, Error> {
+        let failed = |error| Error::sqlite(&self.path, error);
+        self.db
+            .pragma_update(None, "query_only", true)
+            .map_err(failed)?;
+        Ok(Index {
+            path: self.path,
+            db: self.db,
+        })
+    }
+}
+
 impl Index {
     /// Opens the index in a directory.
     ///

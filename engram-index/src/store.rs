@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
-use crate::Index;
 use crate::error::Error;
 use crate::rows::FileRef;
 
@@ -83,21 +82,6 @@ impl Writer {
         let path = Path::new(MEMORY);
         let db = Connection::open_in_memory().map_err(|error| Error::sqlite(path, error))?;
         Writer::of(path, db, None)
-    }
-
-    /// The index, which is only read from now on: another process may write it.
-    ///
-    /// # Errors
-    /// As SQLite gives them.
-    pub fn into_index(self) -> Result<Index, Error> {
-        let failed = |error| Error::sqlite(&self.path, error);
-        self.db
-            .pragma_update(None, "query_only", true)
-            .map_err(failed)?;
-        Ok(Index {
-            path: self.path,
-            db: self.db,
-        })
     }
 
     /// Opens a database at a path, with the lock of its directory.
