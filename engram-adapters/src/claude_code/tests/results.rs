@@ -362,23 +362,3 @@ fn line_numbers_that_cannot_be_make_the_record_malformed() {
         assert_eq!(unrecognized, 1, "{start}");
     }
 }
-
-#[test]
-fn a_call_whose_structured_result_states_no_success_has_failed() {
-    let result_of = |tool: &str, success: bool| {
-        let call = json!([{"type": "tool_use", "id": "t1", "name": tool, "input": {}}]);
-        let structured =
-            json!({"success": success, "message": "No agent named 'small' is reachable."});
-        let lines = [
-            assistant_line("2.1.332", 1, "m1", call),
-            result_line("2.1.332", 2, "t1", "words", Some(structured)),
-        ];
-        let result = events(&lines, "tool.result").remove(0);
-        let shown = |member: &str| result[member].as_str().unwrap_or_default().to_owned();
-        [shown("status"), shown("stdout"), shown("stderr")]
-    };
-    assert_eq!(result_of("SendMessage", false), ["error", "", "words"]);
-    assert_eq!(result_of("SendMessage", true), ["ok", "words", ""]);
-    // A foreign tool may call anything a success.
-    assert_eq!(result_of("mcp__a__b", false), ["ok", "words", ""]);
-}

@@ -21,8 +21,6 @@ const TOOL_USE_RESULT: Pointer<'static> = Pointer::At("/toolUseResult");
 pub(super) struct ResultContext<'a> {
     pub call_id: Option<Text<'a>>,
     pub status: Status,
-    /// The call failed, was denied or stopped.
-    pub has_failed: bool,
     /// The text that the model saw.
     pub content: Option<Text<'a>>,
     /// `toolUseResult`; empty if it is only text.

@@ -33,20 +33,6 @@ const CANCELLED: &[&str] = &[
     "<tool_use_error>Cancelled",
 ];
 
-/// True if the call failed: its block states an error, or the harness's own tool has `success: false` in its structured result (`SendMessage`
-/// to nobody, `TaskUpdate` of a task that is not there), of which the block says nothing.
-pub(super) fn has_failed(
-    block: &Block<'_>,
-    structured: &Structured<'_>,
-    tool: Option<&str>,
-) -> bool {
-    let is_unsuccessful = structured
-        .success()
-        .is_some_and(|success| success.raw() == "false");
-    let is_own = || tool.is_some_and(|tool| !tool.starts_with("mcp__"));
-    is_true(block.is_error()) || is_unsuccessful && is_own()
-}
-
 /// How the call ended.
 #[inline(never)]
 pub(super) fn status(
@@ -54,7 +40,6 @@ pub(super) fn status(
     block: &Block<'_>,
     content: Option<Text<'_>>,
     structured: &Structured<'_>,
-    has_failed: bool,
 ) -> Status {
     let begins = |texts: &[&str]| {
         content.is_some_and(|content| texts.iter().any(|text| content.starts_with(text)))
@@ -65,7 +50,7 @@ pub(super) fn status(
     };
     if is_true(structured.interrupted()) || begins(CANCELLED) || was_stopped() {
         Status::Cancelled
-    } else if !has_failed {
+    } else if !is_true(block.is_error()) {
         Status::Ok
     } else if line.tool_denial_kind().is_some()
         || is_denied(line, block)

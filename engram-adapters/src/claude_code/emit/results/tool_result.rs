@@ -11,7 +11,7 @@ use super::result_context::{ResultContext, emit_context};
 use super::result_text::{
     PERSISTED, full_output, is_placeholder, is_stream, joined_text, persisted_path, repeats,
 };
-use super::status::{exit_code, has_failed, status};
+use super::status::{exit_code, status};
 use crate::claude_code::blocks::{CONTENT, images};
 use crate::claude_code::emit::state::State;
 use crate::claude_code::readers::{Block, Line, Structured};
@@ -42,17 +42,13 @@ pub fn tool_result(
     if !is_new && !has_structured {
         return false;
     }
-    let call = state.calls.close(key);
-    let tool = call.as_ref().map(|call| &*call.tool);
-    let has_failed = has_failed(block, structured, tool);
-    let status = status(line, block, content, structured, has_failed);
+    let status = status(line, block, content, structured);
     let result = ResultContext {
         call_id,
         status,
-        has_failed,
         content,
         structured,
-        call,
+        call: state.calls.close(key),
     };
     if is_new {
         emit_result(state, line, block, index, &result, out);
@@ -80,7 +76,7 @@ fn emit_result(
     let (structured, content) = (result.structured, result.content);
     let stdout = non_empty_text(structured.stdout()).or_else(|| full_output(structured, content));
     let stderr = non_empty_text(structured.stderr());
-    let failed = result.has_failed;
+    let failed = is_true(block.is_error());
     let has_streams =
         stdout.is_some() || stderr.is_some() || (!failed && is_placeholder(structured, content));
     let streams = match (has_streams, failed) {
