@@ -32,7 +32,7 @@ pub struct ChangedRun<'p> {
 /// use engram_adapters::shared::patch::unified_runs;
 ///
 /// let runs = unified_runs("@@ -4,3 +4,3 @@\n a\n-b\n+B\n c\n").expect("a unified diff");
-/// assert_eq!((runs[0].before_first, &runs[0].before[..], &runs[0].after[..]), (5, &["b"][..], &["B"][..]));
+/// assert_eq!((runs[0].before_first, &*runs[0].before[0], &*runs[0].after[0]), (5, "b", "B"));
 /// ```
 pub fn unified_runs(diff: &str) -> Option<Vec<ChangedRun<'_>>> {
     let (_, hunks) = all_consuming(many0(hunk)).parse(diff).ok()?;
