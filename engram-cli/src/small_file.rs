@@ -1,4 +1,4 @@
-//! Small files: those that a person names, and those that lie in a repository, where anybody can have put them.
+//! Small files. A person names them on the command line, or they lie in a repository, which may come from a stranger.
 
 use std::fs::{self, File};
 use std::io;
@@ -38,7 +38,7 @@ pub fn text(bytes: Vec<u8>) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// What is wrong with a file that has no records: nothing is said of damaged ones.
+/// The error for a small file. It has no records, so the text does not advise what to do with damaged records.
 pub fn error(error: io::Error, path: &Path) -> AdapterError {
     let error = match error.raw_os_error() {
         Some(_) => AdapterError::from(error),

@@ -117,7 +117,7 @@ impl SideInfo {
     #[must_use]
     pub fn complete(&self, identity: Identity) -> Identity {
         let session_id = identity.session_id.or_else(|| self.session_id.clone());
-        // A session that another session started is that of a sub-agent, even if its log does not state an agent.
+        // If another session started this one, it belongs to a sub-agent, even if its log does not name an agent.
         let agent_id = identity.agent_id.or_else(|| {
             session_id
                 .clone()

@@ -53,7 +53,7 @@ pub fn convert(tapes: &Path, registry: &Registry, report: &Reporter) {
     }
 }
 
-/// Adds the new tapes of a directory to an index. Makes the index if there is none. If the tapes cannot be added, the old index still answers,
+/// Adds the new tapes of a directory to an index. Makes the index if it is missing. If the tapes cannot be added, the old index still answers,
 /// and this function returns a note: why the answer may be older than the tapes.
 ///
 /// # Errors

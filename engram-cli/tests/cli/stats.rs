@@ -211,7 +211,7 @@ fn a_model_without_a_price_is_named_and_a_price_of_a_person_wins() {
         "{}",
         stderr(&bad)
     );
-    // A table has no records, so nothing is said of damaged ones.
+    // A table has no records, so the error does not speak of damaged records.
     fs::write(directory.path().join("bytes.tsv"), b"model\xff\n").unwrap();
     let tables = [("bytes.tsv", "it is not UTF-8"), ("/dev/zero", "more than")];
     for (table, reason) in tables
