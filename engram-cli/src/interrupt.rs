@@ -111,6 +111,7 @@ fn outlive_file_limit() {
 }
 
 /// The first signal calls this, and the command ends by itself before long; a second one ends it at once.
+#[cfg(feature = "record")]
 pub fn stops_with(call: impl FnOnce() + Send + 'static) {
     *INSTEAD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(call));
 }

@@ -1,9 +1,10 @@
 //! Small files. A person names them on the command line, or they lie in a repository, which may come from a stranger.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use engram_adapters::open::regular;
 use engram_core::bounds;
 use engram_core::error::{AdapterError, ErrorCode};
 
@@ -20,13 +21,7 @@ pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`bytes`]; `InvalidInput` for what is no regular file, `InvalidData` for a text that is not UTF-8.
 pub fn found(path: &Path, most: u64) -> io::Result<String> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is no regular file",
-        ));
-    }
-    text(bytes(path, most)?)
+    text(bounds::read_all(regular(path)?, most)?)
 }
 
 /// Bytes as text.
@@ -49,6 +44,8 @@ pub fn error(error: io::Error, path: &Path) -> AdapterError {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -168,22 +168,8 @@ impl Runs {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::unified::tests::run;
     use super::*;
-
-    fn run<'p>(
-        before_first: u64,
-        before: &[&'p str],
-        after_first: u64,
-        after: &[&'p str],
-    ) -> ChangedRun<'p> {
-        let lines = |lines: &[&'p str]| lines.iter().copied().map(Cow::Borrowed).collect();
-        ChangedRun {
-            before_first,
-            before: lines(before),
-            after_first,
-            after: lines(after),
-        }
-    }
 
     fn counted(diff: &str) -> Vec<ChangedRun<'static>> {
         match line_runs(diff).unwrap() {

@@ -172,12 +172,13 @@ fn newline(input: &str) -> IResult<&str, &str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    fn run<'p>(
+    /// A run of these lines.
+    pub(in super::super) fn run<'p>(
         before_first: u64,
         before: &[&'p str],
         after_first: u64,
