@@ -479,41 +479,6 @@ pub const ANSWERS: &[Answer] = &[
         ]),
     },
     Answer {
-        command: "units",
-        name: "unit",
-        about: "what can be converted alone",
-        members: Some(&[
-            member(
-                "unit",
-                Always,
-                Is::Text,
-                "its id: the same when the session grows",
-            ),
-            member("harness", Always, Is::Text, "the harness"),
-            member("session", Known, Is::Text, "the session"),
-            member("paths", Always, Is::List(&Is::Text), "what is converted"),
-            member(
-                "beside",
-                Known,
-                Is::List(&Is::Text),
-                "what these are read with",
-            ),
-            member("in_store", Known, Is::True, "it is a session of a store"),
-            member(
-                "bytes",
-                Always,
-                Is::Count,
-                "the size of all its files in bytes",
-            ),
-            member(
-                "state",
-                Always,
-                Is::Text,
-                "the same as long as nothing has changed",
-            ),
-        ]),
-    },
-    Answer {
         command: "index-status",
         name: "status",
         about: "what the index holds",

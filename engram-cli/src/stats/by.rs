@@ -5,6 +5,11 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use engram_command::filter::Filter;
+use engram_command::homes::in_short;
+use engram_command::keys::Keys;
+use engram_command::report::Reporter;
+use engram_command::table::{self, Column, Fit, Look, Output, Screen, number, short_number, text};
 use engram_core::event::EventRef;
 use engram_core::file_path::comparable;
 use engram_core::overview::Overview;
@@ -14,14 +19,9 @@ use engram_core::stats::{Breakdown, Cost, Counts, Split, Stats, TokenCounts};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use crate::filter::Filter;
-use crate::homes::in_short;
-use crate::keys::Keys;
 use crate::money;
 use crate::project::project_of;
-use crate::report::Reporter;
 use crate::roots::{Roots, SessionId};
-use crate::table::{self, Column, Fit, Look, Output, Screen, number, short_number, text};
 use crate::when::{day_in, week_in};
 
 /// What `engram stats` divides its counts by.

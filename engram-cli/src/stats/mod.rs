@@ -4,6 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Write, stdout};
 
 use engram_adapters::Registry;
+use engram_command::conversion::Conversion;
+use engram_command::exit::Exit;
+use engram_command::inputs::session_options;
+use engram_command::keys::Keys;
+use engram_command::report::Reporter;
+use engram_command::summary::count;
+use engram_command::table::{self, Column, Fit, Look, Screen, number, text};
 use engram_core::policy::Policy;
 use engram_core::prices::Prices;
 use engram_core::stats::{Cost, Costs, Partial, Stats};
@@ -16,15 +23,8 @@ pub use by::{By, Division, Group, Parts, all_tokens, calls, groups};
 
 use crate::answers;
 use crate::args;
-use crate::conversion::Conversion;
-use crate::exit::Exit;
-use crate::inputs::session_options;
-use crate::keys::Keys;
 use crate::money;
 use crate::reading::{self, Request, TapesCount};
-use crate::report::Reporter;
-use crate::summary::count;
-use crate::table::{self, Column, Fit, Look, Screen, number, text};
 
 /// Runs the command.
 ///
