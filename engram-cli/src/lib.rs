@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use engram_adapters::Registry;
 use engram_command::exit::Exit;
 use engram_command::output::print;
-use engram_command::program::{self, Group, Program, Reporting};
+use engram_command::program::{Group, Program, Reporting};
 use engram_command::report::Reporter;
 use engram_command::{complete, man};
 use engram_core::json_schema::json_schema;
@@ -61,7 +61,7 @@ use args::{Command, CommandLine};
 ///
 /// It takes over the process: it hears interrupts, and writes to standard output and standard error.
 pub fn run(registry: Registry) -> ExitCode {
-    program::run::<CommandLine>(registry)
+    engram_command::run::<CommandLine>(registry)
 }
 
 impl Program for CommandLine {

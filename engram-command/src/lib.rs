@@ -1,6 +1,6 @@
 //! What the commands `engram` and `engram-lab` share.
 //!
-//! - their frame: [`program`], [`help`], [`man`], [`complete`], [`reference`](mod@reference);
+//! - their frame: [`run`], [`program`], [`help`], [`man`], [`complete`], [`reference`](mod@reference);
 //! - how they say what happened: [`report`], [`message`], [`summary`], [`table`], [`keys`], [`exit`];
 //! - which sessions are meant: [`homes`], [`inputs`], [`filter`], [`conversion`], [`kept`], [`places`];
 //! - how they write and end: [`output`], [`interrupt`], [`small_file`], [`pool`].
@@ -27,10 +27,13 @@ pub mod program;
 mod progress;
 pub mod reference;
 pub mod report;
+mod run;
 pub mod size;
 pub mod small_file;
 pub mod summary;
 pub mod table;
+
+pub use run::run;
 
 /// The examples of the page of the crate.
 #[cfg(doctest)]
