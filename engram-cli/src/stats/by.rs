@@ -352,19 +352,23 @@ fn json(division: &Division, group: &Group) -> io::Result<Value> {
         }
     }
     if division.has(Has::Tokens) {
-        let all = serde_json::to_value(all_tokens(&group.counts))?;
-        row.insert("all_tokens".to_owned(), money::tokens(all));
-        for tokens in row
-            .get_mut("tokens")
-            .and_then(Value::as_object_mut)
-            .into_iter()
-            .flatten()
-        {
-            *tokens.1 = money::tokens(tokens.1.take());
-        }
+        name_tokens(&mut row, &group.counts)?;
         money::put(&mut row, &group.cost);
     }
     Ok(Value::Object(row))
+}
+
+/// Names the tokens as every answer does: `tokens` is their sum, `by_model` has them by model.
+pub fn name_tokens(row: &mut Map<String, Value>, counts: &Counts) -> io::Result<()> {
+    let sum = serde_json::to_value(all_tokens(counts))?;
+    let models = row.insert("tokens".to_owned(), money::tokens(sum));
+    if let Some(Value::Object(mut models)) = models {
+        models
+            .values_mut()
+            .for_each(|tokens| *tokens = money::tokens(tokens.take()));
+        row.insert("by_model".to_owned(), Value::Object(models));
+    }
+    Ok(())
 }
 
 /// A value as a table shows it.
