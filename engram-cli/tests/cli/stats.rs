@@ -44,7 +44,9 @@ fn sessions_are_added() {
         (&1.into(), &0.into())
     );
     assert!(both["prompts"].as_u64() > one["prompts"].as_u64());
-    assert!(both["by_model"].as_object().unwrap().len() > one["by_model"].as_object().unwrap().len());
+    assert!(
+        both["by_model"].as_object().unwrap().len() > one["by_model"].as_object().unwrap().len()
+    );
 }
 
 /// Numbers that must not depend on how many forms of a session there are.
@@ -307,11 +309,7 @@ fn every_answer_has_the_same_numbers() {
         let rows = rows(&["stats", "--json", "--by", by]);
         let sum = |name: &str| -> u64 { rows.iter().map(|row| number(row, name)).sum() };
         for name in ["/input", "/cache_read", "/cache_write", "/output"] {
-            assert_eq!(
-                sum(&format!("/tokens{name}")),
-                tokens(name),
-                "{by} {name}"
-            );
+            assert_eq!(sum(&format!("/tokens{name}")), tokens(name), "{by} {name}");
         }
         if by != "model" {
             assert_eq!(sum("/prompts"), number(&all, "/prompts"), "{by}");
