@@ -7,6 +7,11 @@ use std::path::Path;
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
+use engram_command::exit::{Exit, Tally};
+use engram_command::inputs::with_adapter;
+use engram_command::output;
+use engram_command::report::Reporter;
+use engram_command::summary::count;
 use engram_core::error::AdapterError;
 use engram_core::prices::Prices;
 
@@ -36,11 +41,6 @@ use self::find::{Family, Refusal, family, log_of, several};
 use self::page::{Images, Work};
 use self::place::Place;
 use self::view::SessionView;
-use crate::exit::{Exit, Tally};
-use crate::inputs::with_adapter;
-use crate::output;
-use crate::report::Reporter;
-use crate::summary::count;
 
 /// The width of a view without a terminal, and the greatest width in one.
 const WIDTHS: (usize, usize) = (100, 120);

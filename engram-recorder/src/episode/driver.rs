@@ -32,7 +32,7 @@ use crate::stop::Stop;
 use crate::tools::{OpTable, Place};
 
 /// What a scripted nonce is made of, beside the episode's id.
-const SEED: &str = "engram episode";
+const SEED: &str = "engram-lab episode";
 /// The most bytes of a result in the log, and in the agent's prompt.
 const EXCERPT: usize = 16 << 10;
 /// After so many bytes of text the log gets them, at the end of a line: what is kept is counted, and no record is much larger.
