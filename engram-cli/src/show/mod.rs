@@ -1,7 +1,6 @@
 //! `engram show`: a session as a person reads it, in the terminal, as Markdown, or as a page.
 
 use std::env;
-use std::fs;
 use std::io::{self, IsTerminal, stdout};
 use std::path::Path;
 
@@ -41,6 +40,7 @@ use crate::inputs::with_adapter;
 use crate::output;
 use crate::report::Reporter;
 use crate::summary::count;
+use crate::tape_dir::make_directory;
 
 /// The width of a view without a terminal, and the greatest width in one.
 const WIDTHS: (usize, usize) = (100, 120);
@@ -148,7 +148,7 @@ fn site(
     report: &Reporter,
 ) -> Exit {
     let at = |path: &Path, error: io::Error| AdapterError::from(error).path(path.to_string_lossy());
-    if let Err(error) = fs::create_dir_all(directory) {
+    if let Err(error) = make_directory(directory, true) {
         return report.failure(&at(directory, error));
     }
     let (mut tally, mut entries) = (Tally::default(), Vec::new());
