@@ -67,7 +67,7 @@ class Unit:
     def state(self) -> str:
         """A hash of names, sizes and times of all its files: if it is the same, nothing has changed."""
     def to_json(self) -> str:
-        """The unit as `engram units --json` prints it."""
+        """The unit as `engram-lab units --json` prints it."""
     @classmethod
     def from_json(cls, text: str) -> Unit: ...
     def __hash__(self) -> int: ...

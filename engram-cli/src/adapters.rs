@@ -3,9 +3,9 @@
 use std::io::{self, Write, stdout};
 
 use engram_adapters::{Registry, tables};
+use engram_command::exit::Exit;
 
 use crate::args::Adapters;
-use crate::exit::Exit;
 
 /// Runs the command.
 ///

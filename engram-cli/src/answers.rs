@@ -3,18 +3,18 @@
 use std::num::NonZeroUsize;
 
 use engram_adapters::sessions::{FormSink, SessionOptions};
+use engram_command::exit::{Exit, Tally};
+use engram_command::filter::Filter;
+use engram_command::inputs::is_no_session;
+use engram_command::pool::in_order;
+use engram_command::report::Reporter;
 use engram_core::error::AdapterError;
 use engram_core::overview::OverviewSink;
 use engram_core::sink::EventSink;
 use engram_core::stats::Stats;
 
-use crate::exit::{Exit, Tally};
-use crate::filter::Filter;
-use crate::inputs::is_no_session;
 use crate::once::{Counted, Once};
-use crate::pool::in_order;
 use crate::reading::{Item, Reading, Sent};
-use crate::report::Reporter;
 
 /// What was read, and how that went.
 pub struct Answers<T> {

@@ -3,18 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{ArgAction, Args, Parser, Subcommand};
-use clap_complete::Shell;
+use clap::{Args, Parser, Subcommand};
+use engram_command::conversion::Conversion;
+use engram_command::filter::Filter;
+use engram_command::keys::Keys;
+use engram_command::program::Reporting;
+use engram_command::table::Output;
 use jiff::tz::TimeZone;
 
-use crate::conversion::Conversion;
 use crate::fail_on::FailOn;
-use crate::filter::Filter;
-use crate::keys::Keys;
 use crate::money::PriceTable;
-use crate::report::ErrorFormat;
 use crate::stats::By;
-use crate::table::Output;
 use crate::unicode::Unicode;
 use crate::units::{Chosen, Shard};
 use crate::write::Form;
@@ -31,7 +30,6 @@ Examples:
   zstdcat old.jsonl.zst | engram ingest - | engram check -
   engram detect ~/.codex/sessions                      which harness and version wrote each log
   engram audit session.jsonl                           check that the conversion lost nothing
-  engram drift ~/.codex/sessions                       what a new version has changed in its logs
   engram adapters                                      supported harnesses and versions
 
 Exit codes:
@@ -47,15 +45,9 @@ pub struct CommandLine {
     /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
-    /// Format of errors on standard error. `json` writes one object per line, and nothing else
-    #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Text, value_name = "FORMAT")]
-    pub error_format: ErrorFormat,
-    /// Only print errors
-    #[arg(long, short, global = true, action = ArgAction::SetTrue)]
-    pub quiet: bool,
-    /// Print details: a line per session, all warnings, what was omitted by which rule
-    #[arg(long, short, global = true, action = ArgAction::SetTrue, conflicts_with = "quiet")]
-    pub verbose: bool,
+    /// How to report.
+    #[command(flatten)]
+    pub reporting: Reporting,
 }
 
 /// The subcommands.
@@ -120,11 +112,6 @@ pub enum Command {
     Skill(crate::skill::Skill),
     /// Write tapes in the forms that other programs read
     Export(crate::export::Export),
-    /// List what can be converted alone, for work on many machines
-    ///
-    /// A unit is a session with its sub-agents and side files, or one session of a store. `engram ingest --units FILE --shard I/N` converts a
-    /// part of them: give each of N machines another I.
-    Units(crate::units::UnitsArgs),
     /// Check that tapes follow the format, and that a directory is as its index says
     ///
     /// Each line of a tape is checked against every rule of the format. In a directory, a response, call or prompt that tapes of two sessions
@@ -136,54 +123,21 @@ pub enum Command {
     /// Converts each session and looks for every value of its log (strings, numbers, booleans): in the tape, in the tape in another form,
     /// omitted by a documented rule, or left over.
     Audit(Audit),
-    /// Show what a new version of a harness has changed in its logs
-    ///
-    /// Compares each session with the member table of its adapter, and lists record types and members that are not known, values of
-    /// another JSON type, and members that no longer appear, by harness and version. The exit code is 1 if there is any.
-    Drift(Drift),
     /// Identify the harness and version of a log
     Detect(Detect),
     /// List the supported harnesses, versions and coverage
     Adapters(Adapters),
     /// Print the JSON Schema of the events
     Schema(Schema),
-    /// Check the adapters against recordings of real sessions
-    ///
-    /// Runs every check of docs/conformance.md over every recording. A check that has nothing to examine is reported as skipped, with
-    /// the reason.
-    Conform(Conform),
-    /// Record a harness against a scripted model on loopback
-    ///
-    /// Runs an installed harness in a sandbox without network, keeps its log beside what really happened, and judges the recording with
-    /// the checks of `engram conform`. docs/recorder.md says how.
-    #[cfg(all(unix, feature = "record"))]
-    Record(crate::record::Record),
-    /// Show the structure of recorded logs
-    ///
-    /// Prints one fact a line: the type of a record, a pointer below it, and a JSON type. With `--against`, only what is new; the exit code
-    /// is then 1 if anything is.
-    #[cfg(all(unix, feature = "record"))]
-    Shape(crate::record::shape::Shape),
-    /// Show what came of all published versions, or propose what recordings earn
-    #[cfg(all(unix, feature = "record"))]
-    Matrix(crate::record::matrix::Matrix),
-    /// Show and check how agents are run: profiles
-    ///
-    /// A profile is chosen by its hash. docs/profiles.md describes its form.
-    #[cfg(all(unix, feature = "record"))]
-    Profile(crate::profile::Profile),
-    /// Run black-box agents against a scripted model, and check what their episodes left
-    #[cfg(all(unix, feature = "record"))]
-    Episode(crate::episode::Episode),
     /// Generate shell completions
     ///
     /// For example, `engram completions bash > ~/.local/share/bash-completion/completions/engram`.
-    Completions(Completions),
+    Completions(engram_command::complete::Completions),
     /// Generate manual pages
     ///
     /// Writes `engram.1` and a page for each command to DIR; prints `engram.1` without DIR. For example, `engram man
     /// ~/.local/share/man/man1`.
-    Man(Man),
+    Man(engram_command::man::Man),
 }
 
 /// Arguments of `engram ingest`.
@@ -211,7 +165,7 @@ pub struct Ingest {
     /// Convert again whenever a log changes, until interrupted
     #[arg(long)]
     pub watch: bool,
-    /// Convert the units of this file, which `engram units --json` wrote; `-` reads standard input
+    /// Convert the units of this file, which `engram-lab units --json` wrote; `-` reads standard input
     #[arg(long, value_name = "FILE", requires = "out", conflicts_with_all = ["paths", "watch"])]
     pub units: Option<PathBuf>,
     /// Convert the units of one part of N, such as `1/4`. Each part needs a directory of its own
@@ -344,23 +298,6 @@ pub struct Audit {
     pub conversion: Conversion,
 }
 
-/// Arguments of `engram drift`.
-#[derive(Debug, Args)]
-pub struct Drift {
-    /// Session logs, stores of sessions, or directories to search for both; `-` reads standard input [default: the homes of all
-    /// harnesses]
-    #[arg(value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub filter: Filter,
-    /// Skip detection and use this adapter (see `engram adapters`)
-    #[arg(long, value_name = "ID", add = crate::complete::adapters())]
-    pub adapter: Option<String>,
-}
-
 /// Arguments of `engram stats`.
 #[derive(Debug, Args)]
 pub struct Stats {
@@ -400,55 +337,12 @@ pub struct Check {
     pub repair: bool,
 }
 
-/// Arguments of `engram conform`.
-#[derive(Debug, Args)]
-pub struct Conform {
-    /// Check only this adapter (see `engram adapters`) [default: those that `ACK_ADAPTERS` names, separated by commas, or all]
-    #[arg(long, value_name = "ID", add = crate::complete::adapters())]
-    pub adapter: Option<String>,
-    /// Directory of recordings: `<harness>/<version>/<scenario>/` with `session/` and `truth.json`; may be given several times
-    #[arg(long, value_name = "DIR", default_value = "fixtures")]
-    pub recordings: Vec<PathBuf>,
-    /// Run only the checks of this tier: 1 viable, 2 observable, 3 provenance; 4 is `engram profile conform`, of what is installed
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
-    pub tier: Option<u8>,
-    /// Run only this check
-    #[arg(long, value_name = "ID")]
-    pub check: Option<String>,
-    /// Print the report as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Also write the report as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-}
-
-/// Arguments of `engram completions`.
-#[derive(Debug, Args)]
-pub struct Completions {
-    /// The shell
-    #[arg(value_enum, value_name = "SHELL")]
-    pub shell: Shell,
-}
-
 /// Arguments of `engram schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
     /// Print that of the lines that commands print with `--json`
     #[arg(long)]
     pub answers: bool,
-    /// Print that of a profile instead
-    #[cfg(feature = "record")]
-    #[arg(long, conflicts_with = "answers")]
-    pub profile: bool,
-}
-
-/// Arguments of `engram man`.
-#[derive(Debug, Args)]
-pub struct Man {
-    /// The directory for the pages; it is created if it is not there
-    #[arg(value_name = "DIR")]
-    pub directory: Option<PathBuf>,
 }
 
 /// Arguments of `engram adapters`.

@@ -5,19 +5,19 @@ use std::io::{self, Write, stdout};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
+use engram_command::exit::{Exit, Tally};
+use engram_command::homes;
+use engram_command::inputs::{SessionInput, find, is_no_session, session_options};
+use engram_command::kept::open_kept;
+use engram_command::pool::in_order;
+use engram_command::report::{Reporter, one_line, write_json};
+use engram_command::summary::count;
 use engram_core::audit::{Amount, AuditError, AuditReport, TokenMember, Tokens, audit};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::tape::JsonLines;
 use serde::Serialize;
 
 use crate::args::Audit;
-use crate::exit::{Exit, Tally};
-use crate::homes;
-use crate::inputs::{SessionInput, find, is_no_session, session_options};
-use crate::kept::open_kept;
-use crate::pool::in_order;
-use crate::report::{Reporter, one_line, write_json};
-use crate::summary::count;
 
 #[derive(Serialize)]
 struct Audited {

@@ -3,14 +3,14 @@
 use std::io::{self, Write, stdout};
 
 use engram_adapters::Registry;
+use engram_command::exit::Exit;
+use engram_command::report::{Reporter, printable, printable_json};
 use engram_export::authorship::git_notes::{Log, NOTES_REF};
 use engram_export::authorship::{Commit, agent_trace, git_notes};
 
-use crate::exit::Exit;
 use crate::export::{AgentTrace, GitNotes, OfCommits};
 use crate::index::git::Repository;
 use crate::index::{Written, export};
-use crate::report::{Reporter, printable, printable_json};
 
 /// Runs the command.
 ///

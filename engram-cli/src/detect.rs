@@ -4,15 +4,15 @@ use std::io::{self, Write, stdout};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
+use engram_command::exit::{Exit, Tally};
+use engram_command::inputs::{SessionInput, find, is_no_session};
+use engram_command::pool::in_order;
+use engram_command::report::{Reporter, one_line, printable_json};
 use engram_core::error::AdapterError;
 use engram_core::version::{Revision, Support};
 use serde::Serialize;
 
 use crate::args::Detect;
-use crate::exit::{Exit, Tally};
-use crate::inputs::{SessionInput, find, is_no_session};
-use crate::pool::in_order;
-use crate::report::{Reporter, one_line, printable_json};
 
 #[derive(Serialize)]
 struct Finding {

@@ -5,6 +5,13 @@ use std::io::{self, IsTerminal, Write, stderr, stdout};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::{SessionOptions, lost_sessions};
+use engram_command::exit::{Exit, Tally};
+use engram_command::homes::in_short;
+use engram_command::inputs::is_no_session;
+use engram_command::pool::in_order;
+use engram_command::report::Reporter;
+use engram_command::summary::count;
+use engram_command::table::{self, Align, Column, Fit, Look, Screen, number, short_number, text};
 use engram_core::error::AdapterError;
 use engram_core::overview::{Overview, OverviewSink};
 use engram_core::prices::Prices;
@@ -14,16 +21,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::args;
-use crate::exit::{Exit, Tally};
-use crate::homes::in_short;
-use crate::inputs::is_no_session;
 use crate::money;
-use crate::pool::in_order;
 use crate::reading::{self, Item, Reading, Request, Sent, TapeState, TapesCount};
-use crate::report::Reporter;
 use crate::roots::{Roots, SessionId};
-use crate::summary::count;
-use crate::table::{self, Align, Column, Fit, Look, Screen, number, short_number, text};
 use crate::when::ago;
 
 /// Sessions that are listed in a terminal, unless the command line says how many.

@@ -6,16 +6,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use engram_command::keys::Keys;
+use engram_command::report::Reporter;
+use engram_command::small_file;
 use engram_core::error::AdapterError;
 #[cfg(feature = "parquet")]
 use engram_core::hash::Hash;
 use engram_core::prices::{BadPrices, Prices};
 use engram_core::stats::{Basis, Cost};
 use serde_json::{Map, Value, json};
-
-use crate::keys::Keys;
-use crate::report::Reporter;
-use crate::small_file;
 
 /// The largest table of prices, in bytes.
 const MAX_BYTES: u64 = 16 << 20;

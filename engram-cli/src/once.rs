@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use engram_adapters::sessions::FormFacts;
+use engram_command::report::Reporter;
+use engram_command::summary::count;
 use engram_core::overview::Overview;
 use engram_core::stats::{NO_MODEL, NO_STATUS, Stats, TokenCounts};
-
-use crate::report::Reporter;
-use crate::summary::count;
 
 /// What was read of one file, session of a store, or tape.
 pub struct Counted<T> {

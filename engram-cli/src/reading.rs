@@ -5,17 +5,17 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use engram_adapters::sessions::SessionOptions;
+use engram_command::filter::Filter;
+use engram_command::homes;
+use engram_command::inputs::SessionInput;
+use engram_command::places;
+use engram_command::report::Reporter;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::overview::Overview;
 use engram_core::sink::EventSink;
 use engram_core::tape::replay;
 use serde::Serialize;
 
-use crate::filter::Filter;
-use crate::homes;
-use crate::inputs::{SessionInput, find_changed};
-use crate::places;
-use crate::report::Reporter;
 use crate::tape_dir::{Entry, Index, Key, Known, Setup, State, is_missing, source_of};
 use crate::tapes::{open_tape, tape_error, tapes_among, tapes_in};
 
@@ -129,7 +129,7 @@ pub fn find(
         named: HashSet::new(),
         changed: RefCell::default(),
     };
-    let found = find_changed(&others, options, &known);
+    let found = known.find(&others, options);
     found.note(report);
     let mut items: Vec<_> = tapes.into_iter().map(|tape| tape.map(Item::Tape)).collect();
     let mut used = HashSet::new();

@@ -5,12 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use engram_command::exit::Exit;
+use engram_command::output;
+use engram_command::places;
+use engram_command::report::Reporter;
 use engram_core::error::AdapterError;
-
-use crate::exit::Exit;
-use crate::output;
-use crate::places;
-use crate::report::Reporter;
 
 /// The skill: when to ask, how, and what not to do with the answer.
 const SKILL: &str = include_str!("SKILL.md");
@@ -54,7 +53,7 @@ pub enum What {
 /// When standard output cannot be written to.
 pub fn run(args: &Skill, report: &Reporter) -> io::Result<Exit> {
     let home = match &args.what {
-        What::Print => return crate::print(SKILL),
+        What::Print => return output::print(SKILL),
         What::Install { home } => home.clone().or_else(places::home),
     };
     let Some(home) = home else {

@@ -1,123 +1,15 @@
-//! `engram units`: what can be converted alone, and the part of it that `engram ingest --units --shard` converts.
+//! The units that `engram ingest --units --shard` converts: a part of what `engram-lab units` lists.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write, stdin, stdout};
+use std::io::{self, BufRead, BufReader, stdin};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::Args;
-use engram_adapters::Registry;
-use engram_adapters::sessions::{SessionLocation, SessionOptions, Unit, units};
+use engram_adapters::sessions::{SessionLocation, Unit};
+use engram_command::small_file;
 use engram_core::bounds::BoundedLines;
 use engram_core::error::{AdapterError, ErrorCode};
-
-use crate::exit::{Exit, Tally};
-use crate::homes::{self, in_short};
-use crate::keys::Keys;
-use crate::report::Reporter;
-use crate::small_file;
-use crate::summary::count;
-use crate::table::{self, Column, Fit, Look, Output, Screen, number, short_number, text};
-
-/// Digits of an id that a table shows.
-const ID_DIGITS: usize = 8;
-
-/// Arguments of `engram units`.
-#[derive(Debug, Args)]
-pub struct UnitsArgs {
-    /// Session logs, stores of sessions, or directories to search for both [default: the homes of all harnesses]
-    #[arg(value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
-    #[command(flatten)]
-    pub output: Output,
-}
-
-/// Runs the command.
-///
-/// # Errors
-/// When standard output cannot be written to.
-pub fn run(args: &UnitsArgs, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
-    let paths = homes::paths(&args.paths, registry, report);
-    let (units, errors) = units(
-        &paths,
-        &SessionOptions::default().with_registry(registry.clone()),
-    );
-    let mut tally = Tally::default();
-    units.iter().for_each(|_| tally.success());
-    errors
-        .iter()
-        .for_each(|error| tally.failure(report.failure(error)));
-    if tally.is_empty() {
-        return Ok(report.no_session(&paths));
-    }
-    print(&units, args.output, &mut stdout().lock())?;
-    if !args.output.json && !args.output.csv {
-        let bytes = units.iter().map(|unit| unit.bytes).sum();
-        report.note(&format!(
-            "{} with {} bytes",
-            count(units.len() as u64, "unit"),
-            short_number(bytes)
-        ));
-    }
-    Ok(tally.exit())
-}
-
-const COLUMNS: [Column; 6] = [
-    text("unit").look(Look::Dim),
-    text("harness"),
-    text("session").fit(Fit::Start(8)).look(Look::Name),
-    number("logs").drops(1),
-    number("bytes"),
-    text("path").fit(Fit::End(24)),
-];
-
-fn print(units: &[Unit], output: Output, out: &mut impl Write) -> io::Result<()> {
-    let path = |unit: &Unit| unit.paths.first().cloned().unwrap_or_default();
-    if output.json {
-        table::write_lines(units, Keys::SHOWN, out)?;
-    } else if output.csv {
-        let row = |unit: &Unit| {
-            let session = unit.session.clone().unwrap_or_default();
-            vec![
-                unit.unit.clone(),
-                unit.harness.clone(),
-                session,
-                unit.paths.len().to_string(),
-                unit.bytes.to_string(),
-                path(unit),
-            ]
-        };
-        table::write_csv(
-            &["unit", "harness", "session", "logs", "bytes", "path"],
-            units.iter().map(row),
-            Keys::SHOWN,
-            out,
-        )?;
-    } else if !units.is_empty() {
-        let row = |unit: &Unit| {
-            let id = unit.unit.chars().take(ID_DIGITS).collect();
-            let session = unit.session.clone().unwrap_or_default();
-            let path = in_short(Path::new(&path(unit)));
-            vec![
-                id,
-                unit.harness.clone(),
-                session,
-                unit.paths.len().to_string(),
-                unit.bytes.to_string(),
-                path,
-            ]
-        };
-        let cells: Vec<Vec<String>> = units.iter().map(row).collect();
-        table::write(
-            &COLUMNS,
-            &cells,
-            Screen::stdout().with_keys(Keys::SHOWN),
-            out,
-        )?;
-    }
-    out.flush()
-}
 
 /// One of several parts of some units: `I/N`, with I from 1 to N.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +46,7 @@ impl Chosen {
     /// The units of a part; of all without one.
     ///
     /// # Errors
-    /// `io` if the file cannot be read, `malformed_record` with its line if it is not what `engram units --json` writes.
+    /// `io` if the file cannot be read, `malformed_record` with its line if it is not what `engram-lab units --json` writes.
     pub fn read(file: &Path, shard: Option<Shard>) -> Result<Chosen, AdapterError> {
         let at_file = |error: io::Error| small_file::error(error, file);
         let reader: Box<dyn BufRead> = match file.as_os_str() == "-" {
@@ -167,7 +59,7 @@ impl Chosen {
         for (line, number) in reader.lines().zip(1..) {
             let unit: Unit = serde_json::from_str(&line.map_err(at_file)?).map_err(|error| {
                 let fault = AdapterError::new(ErrorCode::MalformedRecord)
-                    .expected("a line of `engram units --json`");
+                    .expected("a line of `engram-lab units --json`");
                 fault
                     .found(&error.to_string())
                     .path(format!("{}:{number}", file.display()))

@@ -88,7 +88,7 @@ pub enum HarnessName {
     Opencode,
     /// Cursor.
     Cursor,
-    /// A model on loopback, with the loop of `engram episode`.
+    /// A model on loopback, with the loop of `engram-lab episode`.
     LocalInference,
 }
 
@@ -138,7 +138,7 @@ impl AdapterMode {
         match self {
             AdapterMode::BlackBox => None,
             AdapterMode::StructuredOutput => Some(
-                "mode structured_output: its agent acts by itself; `engram record` and tiers 1 to 3 judge it",
+                "mode structured_output: its agent acts by itself; `engram-lab record` and tiers 1 to 3 judge it",
             ),
             AdapterMode::McpBridge => Some("mode mcp_bridge: no bridge over MCP is there"),
             AdapterMode::HookedVendor => {

@@ -83,7 +83,7 @@ pub fn all() -> impl Iterator<Item = &'static Shipped> {
 pub fn by_hash(hash: &ProfileHash) -> Result<&'static Shipped, ProfileError> {
     all().find(|shipped| shipped.hash == *hash).ok_or_else(|| {
         ProfileError::unknown(format!(
-            "no shipped profile has the hash {hash}; `engram profile list` has them"
+            "no shipped profile has the hash {hash}; `engram-lab profile list` has them"
         ))
     })
 }
@@ -96,7 +96,7 @@ pub fn by_id(id: &str, expected: &ProfileHash) -> Result<&'static Shipped, Profi
     let shipped = all().find(|shipped| shipped.profile.profile_id == id);
     let shipped = shipped.ok_or_else(|| {
         ProfileError::unknown(format!(
-            "no shipped profile is called `{id}`; `engram profile list` has them"
+            "no shipped profile is called `{id}`; `engram-lab profile list` has them"
         ))
     })?;
     if shipped.hash == *expected {

@@ -58,7 +58,7 @@ impl Unit {
         &self.0.state
     }
 
-    /// As `engram units --json` prints it.
+    /// As `engram-lab units --json` prints it.
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.0).map_err(|error| PyValueError::new_err(error.to_string()))
     }

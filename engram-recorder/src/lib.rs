@@ -1,6 +1,6 @@
 //! Runs a coding agent against a scripted model on loopback, and keeps its log beside what really happened.
 //!
-//! [`record::Job`] records one scenario; `engram conform` judges the result. [`episode::Job`] drives a black-box agent, and keeps receipts of
+//! [`record::Job`] records one scenario; `engram-lab conform` judges the result. [`episode::Job`] drives a black-box agent, and keeps receipts of
 //! what it asked for.
 
 #![cfg(unix)]

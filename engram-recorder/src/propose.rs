@@ -18,7 +18,7 @@ pub fn source(harness: &str) -> PathBuf {
 /// The content of that file: the versions of the matrix whose checks all hold, oldest first.
 pub fn swept(harness: &str, matrix: &Matrix) -> String {
     let mut text = format!(
-        "//! The versions whose recordings pass every check. Generated from `matrix/{harness}.tsv` (`engram matrix propose`). Do not edit it.\n\n\
+        "//! The versions whose recordings pass every check. Generated from `matrix/{harness}.tsv` (`engram-lab matrix propose`). Do not edit it.\n\n\
          /// Oldest first.\n#[rustfmt::skip]\npub(super) const SWEPT: &[&str] = &[\n"
     );
     for (version, row) in &matrix.0 {

@@ -1,4 +1,4 @@
-//! The versions whose recordings pass every check. Generated from `matrix/opencode.tsv` (`engram matrix propose`). Do not edit it.
+//! The versions whose recordings pass every check. Generated from `matrix/opencode.tsv` (`engram-lab matrix propose`). Do not edit it.
 
 /// Oldest first.
 #[rustfmt::skip]

@@ -52,7 +52,7 @@ const TESTED: &[(&str, &str, &str)] = &[
     ),
     (
         "bad_recordings",
-        "engram-cli/tests/cli/conform.rs",
+        "engram-lab/tests/lab/conform.rs",
         "recordings_that_are_not_whole_are_refused_and_named",
     ),
 ];

@@ -1,7 +1,7 @@
 //! The size of the house: product lines of each room, against a file of limits that only fall.
 //!
 //! A room is the `src` of a crate; in the adapters and the command, each directory of `src` is one. Counted are the lines of Rust files as
-//! rustfmt writes them, without files and modules of tests. Tables, what the build script makes of them, and what `engram matrix propose` writes
+//! rustfmt writes them, without files and modules of tests. Tables, what the build script makes of them, and what `engram-lab matrix propose` writes
 //! are not by hand.
 
 use std::collections::BTreeMap;

@@ -272,4 +272,4 @@ pub(super) const EDITS: Member = member(
     "the changes, by operation",
 );
 pub(super) const BY_MODEL: Member =
-    member("tokens", Known, Is::Map(&PRICED), "the tokens, by model");
+    member("by_model", Known, Is::Map(&PRICED), "the tokens, by model");

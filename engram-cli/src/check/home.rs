@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use engram_command::report::shown;
+use engram_command::summary::count;
 use engram_core::event::{Author, Event, EventRef, Meta};
 use engram_core::keys::hash64;
 use engram_core::sink::EventSink;
 use engram_core::tape::replay;
 use engram_core::text::Text;
 
-use crate::report::shown;
-use crate::summary::count;
 use crate::tapes::open_tape;
 
 /// What a home has once.

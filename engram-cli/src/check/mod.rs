@@ -3,6 +3,9 @@
 use std::io::{self, Write, stdout};
 use std::path::Path;
 
+use engram_command::exit::{Exit, Tally};
+use engram_command::report::{Reporter, one_line, shown};
+use engram_command::summary::count;
 use engram_core::check::{MAX_VIOLATIONS, check_stream};
 use engram_core::error::AdapterError;
 
@@ -10,9 +13,6 @@ mod home;
 
 use self::home::Home;
 use crate::args::Check;
-use crate::exit::{Exit, Tally};
-use crate::report::{Reporter, one_line, shown};
-use crate::summary::count;
 use crate::tape_dir::{OutDir, Repaired, has_index, repair, verify};
 use crate::tapes::{begins_as_tape, open_tape, tape_error, tapes_at};
 

@@ -5,14 +5,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use engram_command::keys::Keys;
+use engram_command::places;
 #[cfg(feature = "parquet")]
 use serde::{Deserialize, Serialize};
 
 use crate::index::args::Source;
-use crate::keys::Keys;
 #[cfg(feature = "parquet")]
 use crate::money::PriceTable;
-use crate::places;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,15 +3,15 @@
 use std::io;
 use std::path::Path;
 
+use engram_command::exit::{Exit, Tally};
+use engram_command::output::create_with;
+use engram_command::report::{Reporter, shown};
 use engram_core::error::AdapterError;
 use engram_export::atif::{Atif, Child, ChildDocument, Document, SubagentRef, Version};
 
 use super::args;
 use super::documents::Documents;
 use super::place::{NewDirectory, write_losses};
-use crate::exit::{Exit, Tally};
-use crate::output::create_with;
-use crate::report::{Reporter, shown};
 
 /// Runs the command.
 ///

@@ -11,6 +11,10 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use engram_command::exit::{Exit, Output, Tally};
+use engram_command::output;
+use engram_command::pool::in_order;
+use engram_command::report::{Reporter, shown};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::hash::Hash;
 use engram_core::overview::Overview;
@@ -24,12 +28,8 @@ use super::inputs::{TapeFile, tapes};
 use super::parquet::{CHUNK_BYTES, SCHEMA_SQL, Work, chunks, export};
 use super::place::temporary_beside;
 use crate::args::Ingest;
-use crate::exit::{Exit, Output, Tally};
-use crate::output;
-use crate::pool::in_order;
 use crate::project::project_of;
-use crate::report::{Reporter, shown};
-use crate::tape_dir::{Index, make_directory};
+use crate::tape_dir::Index;
 use crate::tapes::tapes_in;
 
 /// The list of parts.
@@ -145,7 +145,7 @@ pub fn ingest(
 /// If something else is there, another run is at work, or as the file system gives them.
 fn lock(out: &Path) -> Result<File, AdapterError> {
     let at = |error: io::Error| AdapterError::from(error).path(out.to_string_lossy());
-    make_directory(out, true).map_err(at)?;
+    output::make_directory(out, true).map_err(at)?;
     let is_empty = fs::read_dir(out).map_err(at)?.next().is_none();
     let lock = out.join(".dataset.lock");
     if !is_empty && !lock.exists() {
@@ -406,7 +406,7 @@ fn move_files(from: &Path, to: &Path) -> io::Result<()> {
     if !from.is_dir() {
         return Ok(());
     }
-    make_directory(to, true)?;
+    output::make_directory(to, true)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let place = to.join(entry.file_name());

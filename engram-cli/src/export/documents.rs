@@ -2,6 +2,8 @@
 
 use std::io::{self, Seek};
 
+use engram_command::exit::Tally;
+use engram_command::report::{Reporter, shown};
 use engram_core::error::AdapterError;
 use engram_core::redact::Redacting;
 use engram_core::tape::{JsonLines, replay};
@@ -11,8 +13,6 @@ use tempfile::SpooledTempFile;
 
 use super::args::Common;
 use super::inputs::{TapeFile, check, tapes};
-use crate::exit::Tally;
-use crate::report::{Reporter, shown};
 use crate::tapes::{open_tape, tape_error};
 
 /// A text is kept in memory up to this size, then in a temporary file.

@@ -4,6 +4,9 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use engram_command::exit::{Exit, Tally};
+use engram_command::output::{create, create_with};
+use engram_command::report::{Reporter, shown};
 use engram_core::error::AdapterError;
 use engram_export::Wrote;
 use engram_export::hf::{MESSAGES_FILE, TRACES_DIRECTORY, Traces, card};
@@ -11,9 +14,6 @@ use engram_export::hf::{MESSAGES_FILE, TRACES_DIRECTORY, Traces, card};
 use super::args;
 use super::documents::Documents;
 use super::place::{NewDirectory, write_losses};
-use crate::exit::{Exit, Tally};
-use crate::output::{create, create_with};
-use crate::report::{Reporter, shown};
 
 /// Runs the command.
 ///

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
+use engram_command::exit::Tally;
+use engram_command::report::{Reporter, shown};
 use engram_core::check::{Violation, check_stream};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::event::EventRecord;
 use engram_core::policy::Policy;
 
-use crate::exit::Tally;
-use crate::report::{Reporter, shown};
 use crate::tape_dir::{Index, stem};
 use crate::tapes::{begins_as_tape, open_tape, tape_error, tapes_at};
 

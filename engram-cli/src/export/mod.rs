@@ -15,13 +15,14 @@ mod place;
 use std::io;
 use std::path::Path;
 
+use engram_command::exit::{Exit, Output};
+use engram_command::report::Reporter;
+
 #[cfg(feature = "parquet")]
 pub use self::args::Partition;
 use self::args::Target;
 pub use self::args::{AgentTrace, Export, GitNotes, To};
 use crate::args::Ingest;
-use crate::exit::{Exit, Output};
-use crate::report::Reporter;
 
 /// What is asked of commits, which the index answers.
 pub enum OfCommits<'a> {

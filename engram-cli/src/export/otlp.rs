@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 
+use engram_command::exit::{Exit, Tally};
+use engram_command::report::{Reporter, shown};
 use engram_core::error::AdapterError;
 use engram_export::Wrote;
 use engram_export::otlp::{Content, Options, Otlp, Part, Semconv};
@@ -10,8 +12,6 @@ use engram_export::otlp::{Content, Options, Otlp, Part, Semconv};
 use super::args;
 use super::documents::Documents;
 use super::place::{new_file, write_losses};
-use crate::exit::{Exit, Tally};
-use crate::report::{Reporter, shown};
 
 /// Runs the command.
 ///

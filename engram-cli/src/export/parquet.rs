@@ -3,6 +3,10 @@
 use std::io;
 use std::path::Path;
 
+use engram_command::exit::{Exit, Tally};
+use engram_command::output::create_with;
+use engram_command::pool::in_order;
+use engram_command::report::{Reporter, shown};
 use engram_core::error::AdapterError;
 use engram_core::prices::Prices;
 use engram_core::tape::replay;
@@ -13,11 +17,7 @@ use engram_export::parquet::ParquetFiles;
 use super::args::Parquet;
 use super::inputs::{TapeFile, check, tapes};
 use super::place::{NewDirectory, write_losses};
-use crate::exit::{Exit, Tally};
-use crate::output::create_with;
-use crate::pool::in_order;
 use crate::project::project_of;
-use crate::report::{Reporter, shown};
 use crate::tapes::{open_tape, tape_error};
 
 /// Tapes of so many bytes are one job, whose rows are in files of its own. So the files do not depend on the number of jobs.

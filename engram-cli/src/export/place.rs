@@ -4,12 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use engram_command::interrupt;
+use engram_command::output::{Claim, temporary_directory, temporary_file};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_export::losses::Losses;
 use tempfile::TempDir;
-
-use crate::interrupt;
-use crate::output::{Claim, temporary_directory, temporary_file};
 
 /// A directory that gets its name when it is complete.
 #[derive(Debug)]

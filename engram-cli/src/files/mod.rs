@@ -5,6 +5,11 @@ use std::io::{self, Write, stdout};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
+use engram_command::exit::Exit;
+use engram_command::homes::in_short;
+use engram_command::report::Reporter;
+use engram_command::summary::count;
+use engram_command::table::{self, Column, Fit, Look, Screen, number, short_number, text};
 use engram_core::file_path::comparable;
 use engram_core::prices::Prices;
 use engram_core::stats::{Cost, Stats, TokenCounts};
@@ -16,14 +21,9 @@ mod edits;
 pub use self::edits::Edits;
 use crate::answers;
 use crate::args;
-use crate::exit::Exit;
-use crate::homes::in_short;
 use crate::money;
 use crate::once::Counted;
 use crate::reading::{self, Request, TapesCount};
-use crate::report::Reporter;
-use crate::summary::count;
-use crate::table::{self, Column, Fit, Look, Screen, number, short_number, text};
 use crate::when::ago;
 
 /// One file.

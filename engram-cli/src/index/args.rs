@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-
-use crate::keys::Keys;
-use crate::size;
+use engram_command::keys::Keys;
+use engram_command::size;
 
 /// Where the index is.
 #[derive(Debug, Clone, Args)]
@@ -187,7 +186,7 @@ pub struct Grep {
     #[arg(value_name = "PATTERN")]
     pub pattern: String,
     /// Search only events of this kind, such as `msg.in`; may be given several times
-    #[arg(long, value_name = "KIND", add = crate::complete::kinds())]
+    #[arg(long, value_name = "KIND", add = engram_command::complete::kinds())]
     pub kind: Vec<String>,
     /// Capital and small letters are the same
     #[arg(long, short)]

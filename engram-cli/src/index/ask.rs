@@ -5,15 +5,15 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
+use engram_command::places;
+use engram_command::report::Reporter;
+use engram_command::small_file;
 use engram_index::{Error, InRepo, Index, Query};
 
 use super::args::Source;
 use super::fresh;
 use super::git::{Names, Repository, root_above};
 use super::place::directory;
-use crate::places;
-use crate::report::Reporter;
-use crate::small_file;
 
 /// The first and the last line that are asked for.
 type Lines = (usize, usize);

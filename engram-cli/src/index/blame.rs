@@ -4,6 +4,8 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use engram_adapters::Registry;
+use engram_command::exit::Exit;
+use engram_command::report::{Reporter, one_line};
 use engram_index::{Answer, Error, Item, Tier, Words};
 use serde_json::json;
 
@@ -11,9 +13,7 @@ use super::args::Blame;
 use super::ask::{self, Asked, Opened};
 use super::explain::{MayBeGone, Text, text_of};
 use super::page::{End, Page};
-use super::place;
-use crate::exit::Exit;
-use crate::report::{Reporter, one_line};
+use super::{keys_of, place};
 
 /// The fewest characters of a prompt that a line shows, however narrow the screen is.
 const PROMPT_CHARS: usize = 24;
@@ -36,7 +36,7 @@ pub fn run(args: &Blame, registry: &Registry, report: &Reporter) -> io::Result<E
         let repository = asked.repository().ok();
         let mut query = asked.query(&text, repository.as_ref(), args.rev.as_deref(), &mut notes);
         query.at = at;
-        (query.limit, query.words, query.keys) = (usize::MAX, Words::Prompt, args.keys.of_index());
+        (query.limit, query.words, query.keys) = (usize::MAX, Words::Prompt, keys_of(args.keys));
         let mut answer = index.explain(&query)?;
         answer.notes.extend(notes);
         Ok::<_, Error>((index, text, answer))

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 
 use engram_adapters::Registry;
+use engram_command::exit::Exit;
+use engram_command::report::Reporter;
 use engram_export::authorship::{Commit, File, Made};
 use engram_index::{Error, Index, Item, Keys, Tier, Words};
 use jiff::Timestamp;
@@ -11,8 +13,6 @@ use super::args::Source;
 use super::ask::{self, Asked, Opened};
 use super::git::{Parents, Repository, common};
 use super::place;
-use crate::exit::Exit;
-use crate::report::Reporter;
 
 /// The lines that a commit adds.
 pub struct Added {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use engram_adapters::Registry;
+use engram_command::exit::Exit;
+use engram_command::report::{Reporter, one_line};
 use engram_index::{Error, Events, Index, Item, Query, Words};
 use serde_json::json;
 
@@ -12,10 +14,8 @@ use super::ask::{self, Asked, Opened};
 use super::commit::{self, Added};
 use super::git::{Names, Parents, Repository};
 use super::page::{End, Page};
-use super::place;
 use super::print::{self, Look};
-use crate::exit::Exit;
-use crate::report::{Reporter, one_line};
+use super::{keys_of, place};
 
 /// Most runs of lines of one edit that are shown.
 const MAX_RUNS: usize = 100;
@@ -88,7 +88,7 @@ fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::
         None => Query::new(&text),
     };
     (query.limit, query.skip, query.at) = (args.bounds.limit, args.bounds.skip, at);
-    query.keys = args.bounds.keys.of_index();
+    query.keys = keys_of(args.bounds.keys);
     if let Some((first, _)) = query
         .range
         .filter(|(first, _)| *first > text.lines().count() && !args.removed)
@@ -235,7 +235,7 @@ fn commit(
         &Repository::here()?,
         revision,
         Parents::First,
-        (Words::Prompt, args.bounds.keys.of_index()),
+        (Words::Prompt, keys_of(args.bounds.keys)),
     )?;
     let count_of_files = files.len();
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use engram_command::exit::Exit;
+use engram_command::report::Reporter;
 use engram_index::{Added, Writer};
 
 use super::args;
 use super::place::{directory, failed};
-use crate::exit::Exit;
-use crate::report::Reporter;
 
 /// Takes the tapes of a directory into the index at the default place, after `engram ingest`.
 pub fn feed(tapes: &Path, report: &Reporter) -> Exit {

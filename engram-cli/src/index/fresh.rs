@@ -6,13 +6,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use clap::Parser;
 use engram_adapters::Registry;
+use engram_command::homes;
+use engram_command::inputs::session_options;
+use engram_command::report::Reporter;
 use engram_index::{Error, Index, Writer};
 
 use crate::args::Ingest;
-use crate::homes;
 use crate::ingest;
-use crate::inputs::session_options;
-use crate::report::Reporter;
 use crate::tape_dir;
 use crate::unicode::Unicode;
 

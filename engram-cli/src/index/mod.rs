@@ -17,6 +17,10 @@ mod search;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use engram_command::exit::Exit;
+use engram_command::keys::Keys;
+use engram_command::places;
+use engram_command::report::{Reporter, write_json};
 use engram_index::{Error, Index, Writer, rebuild};
 
 use self::args::{IndexArgs, What};
@@ -26,9 +30,6 @@ pub use self::explain::run as explain;
 use self::feed::tell;
 pub use self::query::run as query;
 pub use self::search::grep;
-use crate::exit::Exit;
-use crate::places;
-use crate::report::{Reporter, write_json};
 
 /// Runs `engram index`.
 ///
@@ -135,4 +136,13 @@ fn status(directory: &Path, json: bool, report: &Reporter) -> io::Result<Exit> {
     writeln!(out, "calls       {}", status.calls)?;
     writeln!(out, "spans       {}", status.spans)?;
     Ok(Exit::Success)
+}
+
+/// Whether the index shows keys and tokens in its answers.
+fn keys_of(keys: Keys) -> engram_index::Keys {
+    if keys.no_redact {
+        engram_index::Keys::Shown
+    } else {
+        engram_index::Keys::Replaced
+    }
 }

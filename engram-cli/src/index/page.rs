@@ -3,11 +3,11 @@
 use std::io;
 use std::path::Path;
 
+use engram_command::report::{one_line, printable_json};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::Bounds;
-use crate::report::{one_line, printable_json};
 use crate::show::pager;
 
 /// How long quotations of a first result may be that does not fit, in characters: each is tried.
@@ -222,7 +222,7 @@ fn cut_quotations(value: &mut Value, chars: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::Keys;
+    use engram_command::keys::Keys;
 
     fn bounds(json: bool, max_bytes: u64) -> Bounds {
         Bounds {

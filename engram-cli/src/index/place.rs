@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use engram_command::exit::Exit;
+use engram_command::places;
+use engram_command::report::Reporter;
 use engram_index::Error;
 
 use super::args::Place;
-use crate::exit::Exit;
-use crate::places;
-use crate::report::Reporter;
 
 /// The directory of the index.
 pub fn directory(place: &Place) -> Result<PathBuf, Error> {

@@ -1,9 +1,8 @@
 //! Answers in words. Words of a tape stand behind `| `, where they cannot control a terminal.
 
+use engram_command::report::{one_line, printable};
+use engram_command::table::Screen;
 use engram_index::{CallInfo, Event, Item, Mention, Quote, Tier, Why};
-
-use crate::report::{one_line, printable};
-use crate::table::Screen;
 
 /// How a text is printed.
 #[derive(Debug, Clone, Copy)]

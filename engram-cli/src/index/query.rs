@@ -4,16 +4,16 @@ use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
 use engram_adapters::Registry;
+use engram_command::exit::Exit;
+use engram_command::keys::Keys;
+use engram_command::report::{Reporter, one_line, printable_json};
+use engram_command::table;
 use engram_index::{Next, VIEWS, Value};
 use serde_json::json;
 
 use super::args::Query;
 use super::ask::{self, Opened};
 use super::place;
-use crate::exit::Exit;
-use crate::keys::Keys;
-use crate::report::{Reporter, one_line, printable_json};
-use crate::table;
 
 /// Runs the command.
 ///

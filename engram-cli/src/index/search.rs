@@ -3,16 +3,16 @@
 use std::io;
 
 use engram_adapters::Registry;
+use engram_command::exit::Exit;
+use engram_command::report::{Reporter, one_line, printable};
+use engram_command::summary::count;
 use engram_index::{Error, Match, Pattern};
 use serde_json::json;
 
 use super::args::Grep;
 use super::ask::{self, Opened};
 use super::page::{End, Page};
-use super::place;
-use crate::exit::Exit;
-use crate::report::{Reporter, one_line, printable};
-use crate::summary::count;
+use super::{keys_of, place};
 
 /// Runs `engram grep`.
 ///
@@ -26,7 +26,7 @@ pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<E
             &args.pattern,
             args.ignore_case,
             &args.kind,
-            args.bounds.keys.of_index(),
+            keys_of(args.bounds.keys),
         )?;
         let opened = ask::open(&args.source, registry, report)?;
         let wanted = args.bounds.skip.saturating_add(args.bounds.limit);

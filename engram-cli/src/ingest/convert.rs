@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engram_adapters::sessions::{SessionOptions, Stamp};
+use engram_command::inputs::{SessionInput, is_no_session};
+use engram_command::interrupt;
 use engram_core::error::AdapterError;
 use engram_core::hash::StreamHasher;
 use engram_core::overview::Overview;
 use engram_core::pipeline::Summary;
 
 use crate::args::Ingest;
-use crate::inputs::{SessionInput, is_no_session};
-use crate::interrupt;
 use crate::tape_dir::{Finished, Key, OutDir, files};
 use crate::write::write_tape;
 

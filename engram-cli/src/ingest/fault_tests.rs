@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
+use engram_command::exit::Exit;
+use engram_command::report::{ErrorFormat, Reporter};
 use engram_core::hash::Hash;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::run;
 use crate::args::{CommandLine, Ingest};
-use crate::exit::Exit;
-use crate::report::{ErrorFormat, Reporter};
 use crate::tape_dir::INDEX;
 use crate::tape_dir::faults::{Plan, end, follow};
 

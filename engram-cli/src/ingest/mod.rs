@@ -19,14 +19,14 @@ use std::sync::Arc;
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::{SessionOptions, store_at_root};
+use engram_command::exit::Exit;
+use engram_command::homes;
+use engram_command::inputs::{find, session_options};
+use engram_command::output;
+use engram_command::places;
+use engram_command::report::Reporter;
 
 use crate::args::Ingest;
-use crate::exit::Exit;
-use crate::homes;
-use crate::inputs::{find, session_options};
-use crate::output;
-use crate::places;
-use crate::report::Reporter;
 use crate::tape_dir::Index;
 use crate::units::Chosen;
 

@@ -12,6 +12,11 @@ use std::time::{Duration, Instant};
 use engram_adapters::Registry;
 use engram_adapters::open::store::SkippedSession;
 use engram_adapters::sessions::{OtherForm, Stamp};
+use engram_command::exit::{Exit, Output, Tally};
+use engram_command::interrupt;
+use engram_command::message::sentence;
+use engram_command::report::Reporter;
+use engram_command::summary::{count, link_line, lost_line, other_form_line, skipped_line};
 use engram_core::error::AdapterError;
 
 use super::convert::{Converted, Outcome, Work};
@@ -19,11 +24,6 @@ use super::run_summary::RunSummary;
 use super::totals::Totals;
 use super::unread::{Unread, no_store};
 use crate::args::Ingest;
-use crate::exit::{Exit, Output, Tally};
-use crate::interrupt;
-use crate::message::sentence;
-use crate::report::Reporter;
-use crate::summary::{count, link_line, lost_line, other_form_line, skipped_line};
 use crate::tape_dir::{
     Entry, Failure, Index, Key, OutDir, Placement, Placer, Setup, State, Superseded,
 };

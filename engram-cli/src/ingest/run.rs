@@ -8,6 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engram_adapters::open::discard_abandoned_copies;
 use engram_adapters::sessions::{OtherForm, SessionLocation, SessionOptions};
+use engram_command::exit::{Exit, Output};
+use engram_command::inputs::{Inputs, SessionInput, find};
+use engram_command::interrupt;
+use engram_command::message::{is_full, kind_of};
+use engram_command::output;
+use engram_command::pool::in_order;
+use engram_command::report::Reporter;
 use engram_core::error::AdapterError;
 
 use super::convert::{Before, Outcome, Work, convert};
@@ -16,13 +23,6 @@ use super::run_summary::RunSummary;
 use super::totals::Totals;
 use super::unread::Unread;
 use crate::args::Ingest;
-use crate::exit::{Exit, Output};
-use crate::inputs::{Inputs, SessionInput, find, find_changed};
-use crate::interrupt;
-use crate::message::{is_full, kind_of};
-use crate::output;
-use crate::pool::in_order;
-use crate::report::Reporter;
 use crate::tape_dir::{Index, Key, Known, OutDir, Setup, State, container, source_of};
 use crate::unicode::Unicode;
 
@@ -271,7 +271,7 @@ fn found(
     let inputs = if args.again {
         find(paths, options)
     } else {
-        find_changed(paths, options, &known)
+        known.find(paths, options)
     };
     let changed = if args.again {
         states(&inputs, options)

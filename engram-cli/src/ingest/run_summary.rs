@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use engram_command::exit::Exit;
+use engram_command::output;
+use engram_command::report::Reporter;
 use engram_core::error::AdapterError;
 use serde::Serialize;
 
 use super::totals::{Failed, Totals};
 use super::verdict::Verdict;
-use crate::exit::Exit;
 use crate::fail_on::FailOn;
-use crate::output;
-use crate::report::Reporter;
 
 /// The numbers of a run. `--summary` writes them.
 #[derive(Debug, Serialize)]

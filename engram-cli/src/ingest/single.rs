@@ -5,6 +5,11 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Read, Seek, SeekFrom, Write,
 
 use engram_adapters::open::store::{LostRecords, SkippedSession};
 use engram_adapters::sessions::SessionOptions;
+use engram_command::exit::Exit;
+use engram_command::inputs::SessionInput;
+use engram_command::output;
+use engram_command::report::{Reporter, printable_json, shown};
+use engram_command::summary::{Ahead, lost_line, session, skipped_line, warnings};
 use engram_core::overview::Overview;
 use tempfile::SpooledTempFile;
 
@@ -12,11 +17,6 @@ use super::run_summary::RunSummary;
 use super::totals::Totals;
 use super::verdict::Verdict;
 use crate::args::Ingest;
-use crate::exit::Exit;
-use crate::inputs::SessionInput;
-use crate::output;
-use crate::report::{Reporter, printable_json, shown};
-use crate::summary::{Ahead, lost_line, session, skipped_line, warnings};
 use crate::write::write_tape;
 
 /// A tape for standard output is kept in memory up to this size, then in a temporary file.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use engram_adapters::open::store::LostRecords;
+use engram_command::message::sentence;
+use engram_command::summary::{Details, count, lost_line};
 use engram_core::error::AdapterError;
 use engram_core::overview::Overview;
 use engram_core::pipeline::Summary;
@@ -11,8 +13,6 @@ use indicatif::{DecimalBytes, HumanCount};
 use serde::Serialize;
 
 use super::verdict::Verdict;
-use crate::message::sentence;
-use crate::summary::{Details, count, lost_line};
 use crate::tape_dir::Placed;
 
 /// The most warnings that a short summary lists.

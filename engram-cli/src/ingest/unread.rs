@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use engram_adapters::sessions::{SessionOptions, open_store, store_at_root};
 use engram_adapters::{Registry, open};
+use engram_command::inputs::{Inputs, SessionInput};
 use engram_core::error::{AdapterError, ErrorCode};
 
-use crate::inputs::{Inputs, SessionInput};
 use crate::tape_dir::{Entry, Failure, Index, source_of};
 
 /// The sources of an index that could not be read, or not as a whole.

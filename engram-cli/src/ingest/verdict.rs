@@ -1,12 +1,12 @@
 //! Whether the sessions of a run were fully understood.
 
+use engram_command::exit::Exit;
+use engram_command::report::Reporter;
+use engram_command::summary::count;
 use engram_core::overview::Overview;
 use serde::Serialize;
 
-use crate::exit::Exit;
 use crate::fail_on::FailOn;
-use crate::report::Reporter;
-use crate::summary::count;
 
 /// How many sessions were not fully understood.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

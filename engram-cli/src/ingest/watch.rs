@@ -6,14 +6,14 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use engram_adapters::sessions::SessionOptions;
+use engram_command::exit::Exit;
+use engram_command::homes;
+use engram_command::report::{Reporter, shown};
 use engram_core::error::{AdapterError, ErrorCode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::run::once;
 use crate::args::Ingest;
-use crate::exit::Exit;
-use crate::homes;
-use crate::report::{Reporter, shown};
 
 /// A change counts when nothing else has changed for this long,
 const QUIET: Duration = Duration::from_millis(500);
@@ -108,7 +108,7 @@ fn watch(
                 .path(shown(path));
             report.note(&format!(
                 "warning: looked at once a minute only: {}",
-                crate::message::sentence(&error)
+                engram_command::message::sentence(&error)
             ));
         }
     }

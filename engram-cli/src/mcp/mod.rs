@@ -12,6 +12,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use engram_command::exit::Exit;
+use engram_command::report::Reporter;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -22,8 +24,6 @@ use rmcp::service::{RequestContext, RoleServer, ServiceExt};
 use rmcp::transport::stdio;
 
 use self::tools::{TOOLS, Tool};
-use crate::exit::Exit;
-use crate::report::Reporter;
 
 /// The most bytes of one answer.
 const MAX_ANSWER: u64 = 64 << 10;

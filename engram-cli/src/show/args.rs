@@ -3,24 +3,24 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use engram_command::complete;
+use engram_command::keys::Keys;
+use engram_command::size;
 
-use crate::complete;
-use crate::keys::Keys;
 use crate::money::PriceTable;
-use crate::size;
 
 /// Arguments of `engram show`.
 #[derive(Debug, Args)]
 pub struct Show {
     /// A tape, a session log, a store or directory, or the beginning of a session's id; `-` reads standard input. With `#SEQ`: this event of
     /// it and those around it
-    #[arg(value_name = "TAPE|LOG|ID[#SEQ]", add = complete::ids_and_files())]
+    #[arg(value_name = "TAPE|LOG|ID[#SEQ]", add = crate::ids::ids_and_files())]
     pub target: PathBuf,
     /// The directory of tapes in which an id is looked up [default: $ENGRAM_TAPES, else engram/tapes in your data directory]
     #[arg(long, value_name = "DIR")]
     pub tapes: Option<PathBuf>,
     /// The session of a store or directory, by the beginning of its id
-    #[arg(long, value_name = "ID", add = complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::ids::ids())]
     pub session: Option<String>,
     /// Print Markdown
     #[arg(long, conflicts_with = "html")]

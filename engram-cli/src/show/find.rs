@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use engram_adapters::sessions::SessionOptions;
+use engram_command::inputs::find;
+use engram_command::places;
 use engram_core::error::{AdapterError, ErrorCode};
 
 use super::args::Show;
 use super::place::{Peek, Place};
-use crate::inputs::find;
-use crate::places;
 use crate::tape_dir::{Entry, Index, tape_stem};
 use crate::tapes::{is_tape, tapes_in};
 

@@ -6,6 +6,11 @@ use std::path::Path;
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
+use engram_command::exit::{Exit, Tally};
+use engram_command::inputs::with_adapter;
+use engram_command::output;
+use engram_command::report::Reporter;
+use engram_command::summary::count;
 use engram_core::error::AdapterError;
 use engram_core::prices::Prices;
 
@@ -35,12 +40,6 @@ use self::find::{Family, Refusal, family, log_of, several};
 use self::page::{Images, Work};
 use self::place::Place;
 use self::view::SessionView;
-use crate::exit::{Exit, Tally};
-use crate::inputs::with_adapter;
-use crate::output;
-use crate::report::Reporter;
-use crate::summary::count;
-use crate::tape_dir::make_directory;
 
 /// The width of a view without a terminal, and the greatest width in one.
 const WIDTHS: (usize, usize) = (100, 120);
@@ -148,7 +147,7 @@ fn site(
     report: &Reporter,
 ) -> Exit {
     let at = |path: &Path, error: io::Error| AdapterError::from(error).path(path.to_string_lossy());
-    if let Err(error) = make_directory(directory, true) {
+    if let Err(error) = output::make_directory(directory, true) {
         return report.failure(&at(directory, error));
     }
     let (mut tally, mut entries) = (Tally::default(), Vec::new());

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use engram_adapters::open;
 use engram_adapters::sessions::{SessionOptions, SessionSource};
+use engram_command::inputs::SessionInput;
+use engram_command::kept::open_kept;
 use engram_core::error::AdapterError;
 use engram_core::event::{Event, EventRef, Meta};
 use engram_core::redact::Redacting;
@@ -16,8 +18,6 @@ use super::build::Builder;
 use super::calls::owned;
 use super::page::Images;
 use super::view::SessionView;
-use crate::inputs::SessionInput;
-use crate::kept::open_kept;
 use crate::tapes::{FIRST_BYTES, open_tape};
 
 /// Events that a short look reads at most.

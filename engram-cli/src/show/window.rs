@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use engram_adapters::sessions::SessionOptions;
+use engram_command::exit::Exit;
+use engram_command::report::{Reporter, one_line, printable, printable_json};
 use engram_core::error::AdapterError;
 use engram_core::event::EventRef;
 use engram_core::redact::Redacting;
@@ -13,8 +15,6 @@ use serde_json::{Map, Value, json};
 
 use super::args::Show;
 use super::place::Place;
-use crate::exit::Exit;
-use crate::report::{Reporter, one_line, printable, printable_json};
 
 /// Longest text of an event that is shown without `--full`, in characters.
 const TEXT_CHARS: usize = 1500;

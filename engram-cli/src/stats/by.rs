@@ -5,6 +5,11 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use engram_command::filter::Filter;
+use engram_command::homes::in_short;
+use engram_command::keys::Keys;
+use engram_command::report::Reporter;
+use engram_command::table::{self, Column, Fit, Look, Output, Screen, number, short_number, text};
 use engram_core::event::EventRef;
 use engram_core::file_path::comparable;
 use engram_core::overview::Overview;
@@ -14,14 +19,9 @@ use engram_core::stats::{Breakdown, Cost, Counts, Split, Stats, TokenCounts};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use crate::filter::Filter;
-use crate::homes::in_short;
-use crate::keys::Keys;
 use crate::money;
 use crate::project::project_of;
-use crate::report::Reporter;
 use crate::roots::{Roots, SessionId};
-use crate::table::{self, Column, Fit, Look, Output, Screen, number, short_number, text};
 use crate::when::{day_in, week_in};
 
 /// What `engram stats` divides its counts by.
@@ -352,19 +352,23 @@ fn json(division: &Division, group: &Group) -> io::Result<Value> {
         }
     }
     if division.has(Has::Tokens) {
-        let all = serde_json::to_value(all_tokens(&group.counts))?;
-        row.insert("all_tokens".to_owned(), money::tokens(all));
-        for tokens in row
-            .get_mut("tokens")
-            .and_then(Value::as_object_mut)
-            .into_iter()
-            .flatten()
-        {
-            *tokens.1 = money::tokens(tokens.1.take());
-        }
+        name_tokens(&mut row, &group.counts)?;
         money::put(&mut row, &group.cost);
     }
     Ok(Value::Object(row))
+}
+
+/// Names the tokens as every answer does: `tokens` is their sum, `by_model` has them by model.
+pub fn name_tokens(row: &mut Map<String, Value>, counts: &Counts) -> io::Result<()> {
+    let sum = serde_json::to_value(all_tokens(counts))?;
+    let models = row.insert("tokens".to_owned(), money::tokens(sum));
+    if let Some(Value::Object(mut models)) = models {
+        models
+            .values_mut()
+            .for_each(|tokens| *tokens = money::tokens(tokens.take()));
+        row.insert("by_model".to_owned(), Value::Object(models));
+    }
+    Ok(())
 }
 
 /// A value as a table shows it.

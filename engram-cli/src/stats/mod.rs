@@ -4,27 +4,28 @@ use std::collections::BTreeMap;
 use std::io::{self, Write, stdout};
 
 use engram_adapters::Registry;
+use engram_command::conversion::Conversion;
+use engram_command::exit::Exit;
+use engram_command::inputs::session_options;
+use engram_command::keys::Keys;
+use engram_command::report::Reporter;
+use engram_command::summary::count;
+use engram_command::table::{self, Column, Fit, Look, Screen, number, text};
 use engram_core::policy::Policy;
 use engram_core::prices::Prices;
 use engram_core::stats::{Cost, Costs, Partial, Stats};
 use jiff::tz::TimeZone;
-use serde_json::json;
+use serde_json::{Value, json};
 
 mod by;
 
+use by::name_tokens;
 pub use by::{By, Division, Group, Parts, all_tokens, calls, groups};
 
 use crate::answers;
 use crate::args;
-use crate::conversion::Conversion;
-use crate::exit::Exit;
-use crate::inputs::session_options;
-use crate::keys::Keys;
 use crate::money;
 use crate::reading::{self, Request, TapesCount};
-use crate::report::Reporter;
-use crate::summary::count;
-use crate::table::{self, Column, Fit, Look, Screen, number, text};
 
 /// Runs the command.
 ///
@@ -133,20 +134,20 @@ fn tapes_count(args: &args::Stats) -> TapesCount {
 }
 
 /// The counts and costs as JSON. The cost of a model stands beside its tokens.
-fn as_json(sum: &Group, costs: &Costs, prices: &Prices) -> io::Result<serde_json::Value> {
-    let mut all = serde_json::to_value(&sum.counts)?;
+fn as_json(sum: &Group, costs: &Costs, prices: &Prices) -> io::Result<Value> {
+    let Value::Object(mut all) = serde_json::to_value(&sum.counts)? else {
+        return Ok(json!({}));
+    };
+    name_tokens(&mut all, &sum.counts)?;
     let of_models = costs.by_model(prices);
-    for (model, tokens) in all["tokens"].as_object_mut().into_iter().flatten() {
-        *tokens = money::tokens(tokens.take());
+    let models = all.get_mut("by_model").and_then(Value::as_object_mut);
+    for (model, tokens) in models.into_iter().flatten() {
         if let (Some(tokens), Some(cost)) = (tokens.as_object_mut(), of_models.get(model)) {
             money::put(tokens, cost);
         }
     }
-    match all.as_object_mut() {
-        Some(object) => money::put(object, &sum.cost),
-        None => all = json!({}),
-    }
-    Ok(all)
+    money::put(&mut all, &sum.cost);
+    Ok(Value::Object(all))
 }
 
 fn print(

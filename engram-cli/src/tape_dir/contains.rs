@@ -4,11 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead};
 use std::path::Path;
 
+use crate::tapes::open_found_tape;
 use engram_core::keys::hash64;
 use engram_core::tape::Members;
 use serde::Deserialize;
-
-use crate::tapes::open_found_tape;
 
 /// Members that change with the number of events before.
 const NUMBERS: [&str; 2] = ["seq", "parent"];

@@ -4,11 +4,11 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use engram_command::interrupt;
 use tempfile::NamedTempFile;
 
 use super::files::{self, TEMPORARY, temporary_in};
 use super::names::stem;
-use crate::interrupt;
 
 /// The file that a run locks.
 const LOCK: &str = ".engram.lock";

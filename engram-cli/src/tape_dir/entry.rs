@@ -2,12 +2,11 @@
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::Stamp;
+use engram_command::message::sentence;
 use engram_core::error::AdapterError;
 use engram_core::hash::Hash;
 use engram_core::overview::Overview;
 use serde::{Deserialize, Serialize};
-
-use crate::message::sentence;
 
 /// A source: a file or a store, and the id of a session in the store.
 pub type Key = (String, Option<String>);

@@ -1,9 +1,10 @@
 //! The operations that change files in a directory of tapes. All go through here, so that a test can let each of them fail.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
+use engram_command::output;
 use tempfile::{NamedTempFile, PathPersistError, TempPath};
 
 #[cfg(test)]
@@ -104,8 +105,5 @@ pub fn remove(path: &Path) -> io::Result<()> {
 /// Makes a directory for its owner only.
 pub fn make_directory(path: &Path, with_parents: bool) -> io::Result<()> {
     step(path)?;
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(with_parents).create(path)
+    output::make_directory(path, with_parents)
 }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
+use crate::tapes::open_tape;
 use engram_adapters::open;
+use engram_command::interrupt;
 use engram_core::overview::{Overview, OverviewSink};
 use engram_core::tape::replay;
 use tempfile::NamedTempFile;
@@ -14,8 +16,6 @@ use super::entry::{Entry, Failure, Key, State};
 use super::file_hash::hash_of;
 use super::files;
 use super::names::is_tape_path;
-use crate::interrupt;
-use crate::tapes::open_tape;
 
 /// The index.
 pub const INDEX: &str = "index.jsonl";

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
-use engram_adapters::sessions::{FormIdentity, Stamp};
+use engram_adapters::sessions::{FormIdentity, SessionFinder, SessionOptions, Stamp};
+use engram_command::inputs::{Inputs, find_with};
 use engram_core::overview::Overview;
 
 use super::entry::{Entry, Key, Setup, State};
@@ -30,6 +31,15 @@ pub struct Known<'k> {
 }
 
 impl Known<'_> {
+    /// Finds the sessions at these paths. What has not changed since the index was written is not opened.
+    pub fn find(&self, paths: &[PathBuf], options: &SessionOptions) -> Inputs {
+        let finder = SessionFinder::new(options).skip_unchanged(|path| self.is_unchanged(path));
+        find_with(paths, finder, |finder| {
+            let again = self.reopen_other_forms(finder.forms(), finder.unchanged());
+            again.iter().for_each(|path| finder.open_again(path));
+        })
+    }
+
     /// True if no file or store at this path needs to be opened.
     pub fn is_unchanged(&self, path: &Path) -> bool {
         let (Some(source), Ok(now)) = (source_of(path), Stamp::of(self.registry, path, &[])) else {
@@ -98,7 +108,7 @@ impl Known<'_> {
     }
 
     /// The unchanged sources that have one of these sessions in another form: which form is used must be decided again.
-    pub fn reopen_other_forms<'f>(
+    fn reopen_other_forms<'f>(
         &self,
         forms: impl Iterator<Item = &'f FormIdentity>,
         unchanged: &[PathBuf],

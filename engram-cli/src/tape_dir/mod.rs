@@ -18,7 +18,6 @@ mod verify;
 
 pub use directory::OutDir;
 pub use entry::{Entry, Failure, Key, Setup, State, Superseded};
-pub use files::make_directory;
 pub use index::{INDEX, Index, is_missing};
 pub use known::{Known, container, source_of};
 pub use names::{stem, tape_stem};

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use engram_command::interrupt;
 use tempfile::TempPath;
 
 use super::contains::{has_events_of, why_poorer};
@@ -15,7 +16,6 @@ use super::file_hash::hash_of;
 use super::files;
 use super::index::{Index, is_missing};
 use super::names::{ENDINGS, numbered};
-use crate::interrupt;
 
 /// A tape that is written and has no name yet.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
+use crate::tapes::open_tape;
 use engram_adapters::sessions::Stamp;
 
 use super::directory::OutDir;
@@ -12,7 +13,6 @@ use super::entry::{Entry, Setup, State};
 use super::file_hash::hash_of;
 use super::index::{INDEX, Index, overview_of};
 use super::names::is_tape_path;
-use crate::tapes::open_tape;
 
 /// The source of a tape whose log is not known: no path of a log is like this.
 const UNKNOWN: &str = "unknown";

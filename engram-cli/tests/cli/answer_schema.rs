@@ -76,7 +76,7 @@ fn real_answers_are_valid_and_have_no_other_members() {
     let (tape, event) = (tape.to_str().unwrap(), format!("{}#5", tape.display()));
     let explained = ["explain.lines", "explain.end"];
     let events = ["explain.event", "explain.end"];
-    let answers: [(&[&str], &[&str]); 19] = [
+    let answers: [(&[&str], &[&str]); 18] = [
         (&["explain", "proj/src/a.py"], &explained),
         (&["explain", "proj/src/a.py", "--no-ingest"], &explained),
         (&["explain", "--text", "x = 1"], &explained),
@@ -97,7 +97,6 @@ fn real_answers_are_valid_and_have_no_other_members() {
         (&["stats", tape], &["stats.counts"]),
         (&["stats", tape, "--by", "model"], &["stats.group"]),
         (&["detect", "LOG"], &["detect.session"]),
-        (&["units", "LOG"], &["units.unit"]),
         (&["index", "status"], &["index-status.status"]),
     ];
     let log = claude_file();

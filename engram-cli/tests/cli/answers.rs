@@ -179,7 +179,7 @@ fn stats_by_a_value_add_up_to_the_whole() {
             .sum::<u64>()
     };
     let output = |counts: &Value| {
-        counts["tokens"]
+        counts["by_model"]
             .as_object()
             .unwrap()
             .values()
@@ -237,7 +237,7 @@ fn a_response_that_two_sessions_have_counts_once() {
         (&both["sessions"], &one["sessions"]),
         (&2.into(), &1.into())
     );
-    assert_eq!(both["tokens"], one["tokens"]);
+    assert_eq!(both["by_model"], one["by_model"]);
 }
 
 #[test]

@@ -190,7 +190,6 @@ fn standard_output_on_a_full_disk_is_an_error() {
         &["show", text(&log)],
         &["show", text(&log), "--html"],
         &["audit", text(&log)],
-        &["drift", text(&log)],
         &["check", text(&tape)],
         &["adapters"],
         &["schema"],

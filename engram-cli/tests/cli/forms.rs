@@ -93,7 +93,6 @@ fn every_command_has_a_session_once() {
     );
     let directory = text(home.path());
     assert_eq!(json(&["stats", "--json", directory])[0]["sessions"], 1);
-    assert_eq!(json(&["drift", "--json", directory])[0]["sessions"], 1);
     assert_eq!(
         (
             json(&["list", "--json", directory]).len(),

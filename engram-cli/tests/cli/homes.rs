@@ -139,7 +139,7 @@ fn without_any_home_nothing_is_recognised() {
 fn other_commands_look_into_the_homes_too() {
     let (home, empty) = (home(), tempfile::tempdir().unwrap());
     // The chat is a sub-agent's whose session is not there: `list` has a row for it.
-    for (command, lines_expected) in [("list", 3), ("audit", 3), ("stats", 1), ("drift", 1)] {
+    for (command, lines_expected) in [("list", 3), ("audit", 3), ("stats", 1)] {
         let output = at_home(home.path(), &[command, "--json"])
             .current_dir(empty.path())
             .output()

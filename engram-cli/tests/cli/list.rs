@@ -124,7 +124,7 @@ fn what_cannot_be_read_gives_an_error_and_no_table() {
     let tapes = tempfile::tempdir().unwrap();
     run(&["ingest", text(&claude_file()), "--out", text(tapes.path())]);
     let tape = tape_files(tapes.path()).remove(0);
-    for command in ["list", "stats", "audit", "drift", "detect"] {
+    for command in ["list", "stats", "audit", "detect"] {
         let output = run(&[command, "/nowhere/at/all"]);
         assert_eq!((code(&output), output.stdout.len()), (6, 0), "{command}");
         assert!(
@@ -133,7 +133,7 @@ fn what_cannot_be_read_gives_an_error_and_no_table() {
             stderr(&output)
         );
     }
-    for command in ["audit", "drift", "detect"] {
+    for command in ["audit", "detect"] {
         let output = run(&[command, text(&tape)]);
         assert_eq!((code(&output), output.stdout.len()), (3, 0), "{command}");
         assert!(
@@ -246,7 +246,7 @@ fn filters_choose_sessions() {
         ],
         [2, 0]
     );
-    for command in ["list", "stats", "drift"] {
+    for command in ["list", "stats"] {
         assert_eq!(
             code(&run(&[command, text(&claude), "--harness", "none"])),
             2,
@@ -268,21 +268,6 @@ fn filters_choose_sessions() {
             counts(&["--since", "2099-01-01"])
         ],
         [2, 1, 0]
-    );
-    let drift = |args: &[&str]| {
-        let output = engram()
-            .args(["drift", "--json", text(&claude), text(&codex)])
-            .args(args)
-            .output()
-            .unwrap();
-        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()["sessions"].clone()
-    };
-    assert_eq!(
-        [
-            drift(&[]),
-            drift(&["--project", "/home/dev", "--harness", "claude-code"])
-        ],
-        [2, 1]
     );
 }
 

@@ -71,8 +71,6 @@ fn a_directory_without_a_session_is_an_error_for_every_command_that_reads_sessio
         vec!["detect"],
         vec!["audit"],
         vec!["audit", "--json"],
-        vec!["drift"],
-        vec!["drift", "--json"],
         vec!["ingest", "--out", text(&out)],
     ] {
         let output = engram()
@@ -102,7 +100,6 @@ fn a_file_that_cannot_be_a_session_is_reported_where_a_harness_keeps_sessions() 
     for args in [
         vec!["detect"],
         vec!["audit"],
-        vec!["drift"],
         vec!["list"],
         vec!["stats"],
         vec!["ingest", "--out", text(&out)],
@@ -242,14 +239,7 @@ fn every_shell_completes_every_command() {
             .unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
-    for command in [
-        "ingest",
-        "audit",
-        "conform",
-        "adapters",
-        "completions",
-        "man",
-    ] {
+    for command in ["ingest", "audit", "check", "adapters", "completions", "man"] {
         assert!(completed(&[""], "").contains(command), "{command}");
     }
     // What only this machine knows.

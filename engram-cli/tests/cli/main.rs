@@ -14,13 +14,9 @@ mod attack;
 mod broken_input;
 mod ci;
 mod commits;
-mod conform;
 #[cfg(feature = "parquet")]
 mod dataset;
 mod documentation;
-mod drift;
-#[cfg(unix)]
-mod episode;
 mod export;
 mod faults;
 mod forms;
@@ -31,12 +27,8 @@ mod killed;
 mod large_records;
 mod library;
 mod list;
-#[cfg(all(unix, feature = "record"))]
-mod live;
 mod looking;
 mod many_sessions;
-#[cfg(unix)]
-mod matrix;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod one_session;

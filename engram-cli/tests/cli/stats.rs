@@ -44,12 +44,14 @@ fn sessions_are_added() {
         (&1.into(), &0.into())
     );
     assert!(both["prompts"].as_u64() > one["prompts"].as_u64());
-    assert!(both["tokens"].as_object().unwrap().len() > one["tokens"].as_object().unwrap().len());
+    assert!(
+        both["by_model"].as_object().unwrap().len() > one["by_model"].as_object().unwrap().len()
+    );
 }
 
 /// Numbers that must not depend on how many forms of a session there are.
 fn sums(counts: &Value) -> Value {
-    let tokens = counts["tokens"].as_object().unwrap().values();
+    let tokens = counts["by_model"].as_object().unwrap().values();
     let [input, output] = ["input", "output"].map(|name| {
         tokens
             .clone()
@@ -200,7 +202,7 @@ fn a_model_without_a_price_is_named_and_a_price_of_a_person_wins() {
     );
     let own = of(with("own.tsv"));
     // One dollar for each token that was read, from a cache or not.
-    let tokens = &own["tokens"]["mock-claude"];
+    let tokens = &own["by_model"]["mock-claude"];
     let read = ["input", "cache_read", "cache_write"];
     let read: u64 = read.iter().filter_map(|name| tokens[name].as_u64()).sum();
     assert_eq!(own["cost_usd"].as_f64(), Some(read as f64), "{own}");
@@ -283,7 +285,7 @@ fn every_answer_has_the_same_numbers() {
             .filter_map(|(_, calls)| calls.as_u64())
             .sum()
     };
-    let models = all["tokens"].as_object().unwrap();
+    let models = all["by_model"].as_object().unwrap();
     let tokens = |name: &str| -> u64 { models.values().map(|model| number(model, name)).sum() };
     let usd = |row: &Value| row["cost_usd"].as_f64().unwrap_or_default();
     let is_equal = |one: f64, other: f64| (one - other).abs() < 1e-9;
@@ -307,11 +309,7 @@ fn every_answer_has_the_same_numbers() {
         let rows = rows(&["stats", "--json", "--by", by]);
         let sum = |name: &str| -> u64 { rows.iter().map(|row| number(row, name)).sum() };
         for name in ["/input", "/cache_read", "/cache_write", "/output"] {
-            assert_eq!(
-                sum(&format!("/all_tokens{name}")),
-                tokens(name),
-                "{by} {name}"
-            );
+            assert_eq!(sum(&format!("/tokens{name}")), tokens(name), "{by} {name}");
         }
         if by != "model" {
             assert_eq!(sum("/prompts"), number(&all, "/prompts"), "{by}");
@@ -427,7 +425,7 @@ fn sub_agents_with_ids_of_their_own_count_for_their_session_or_have_a_row() {
     assert_eq!(sessions, ["01a1fd9c-7b24-7053-9f98-4ffe2715167a", session]);
     let listed = rows(&["list", "--json", out]);
     let sum = |name: &str| -> u64 { listed.iter().map(|row| number(row, name)).sum() };
-    let models = all["tokens"].as_object().unwrap();
+    let models = all["by_model"].as_object().unwrap();
     let input: u64 = models.values().map(|model| number(model, "/input")).sum();
     assert_eq!((listed.len(), sum("/tokens/input")), (2, input));
     // The id of the table is one that `show` understands.

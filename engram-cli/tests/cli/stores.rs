@@ -216,7 +216,7 @@ fn a_database_of_another_product_is_not_recognised() {
         .unwrap()
         .execute_batch("CREATE TABLE places (url TEXT)")
         .unwrap();
-    for command in ["ingest", "detect", "audit", "drift"] {
+    for command in ["ingest", "detect", "audit"] {
         let output = run(&[command, text(&path), "--error-format", "json"]);
         assert_eq!(code(&output), 3, "{command}: {}", stderr(&output));
         assert_eq!(json_errors(&output)[0]["code"], "unknown_harness");

@@ -1,10 +1,10 @@
-//! `engram units`, and `engram ingest --units --shard`: work divided among many machines.
+//! `engram ingest --units --shard`: work divided among many machines. `engram-lab units` lists the units.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use engram_adapters::sessions::{SessionOptions, Unit, units};
 
 use crate::{code, files, fixture, run, run_with_input, stderr, text};
 
@@ -30,6 +30,19 @@ fn home() -> tempfile::TempDir {
     home
 }
 
+/// The units below a directory.
+fn units_of(directory: &Path) -> Vec<Unit> {
+    let (units, errors) = units(&[directory.to_owned()], &SessionOptions::default());
+    assert!(errors.is_empty(), "{errors:?}");
+    units
+}
+
+/// The units as `engram-lab units --json` prints them.
+fn lines(units: &[Unit]) -> String {
+    let line = |unit: &Unit| serde_json::to_string(unit).unwrap() + "\n";
+    units.iter().map(line).collect()
+}
+
 /// The tapes of a directory by their names. A part without units makes no directory.
 fn tapes(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     if !directory.exists() {
@@ -49,22 +62,8 @@ fn the_parts_together_are_the_whole() {
         code(&run(&["ingest", text(home.path()), "--out", text(&whole)])),
         0
     );
-    let listed = run(&["units", text(home.path()), "--json"]);
-    assert_eq!(code(&listed), 0, "{}", stderr(&listed));
-    let units: Vec<Value> = String::from_utf8(listed.stdout.clone())
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let with_agents = units
-        .iter()
-        .find(|unit| unit["harness"] == "claude-code")
-        .unwrap();
-    assert!(
-        with_agents["paths"].as_array().unwrap().len() > 1
-            && with_agents["bytes"].as_u64().unwrap() > 0,
-        "{with_agents}"
-    );
+    let units = units_of(home.path());
+    let listed = lines(&units);
     let mut parts = BTreeMap::new();
     for part in ["1/3", "2/3", "3/3"] {
         let directory = out.path().join(&part[..1]);
@@ -77,7 +76,7 @@ fn the_parts_together_are_the_whole() {
             "--out",
             text(&directory),
         ];
-        let converted = run_with_input(&args, &listed.stdout);
+        let converted = run_with_input(&args, listed.as_bytes());
         assert_eq!(code(&converted), 0, "{}", stderr(&converted));
         for (name, tape) in tapes(&directory) {
             assert!(
@@ -85,7 +84,7 @@ fn the_parts_together_are_the_whole() {
                 "{name} is in two parts"
             );
         }
-        let again = run_with_input(&args, &listed.stdout);
+        let again = run_with_input(&args, listed.as_bytes());
         assert_eq!(code(&again), 0, "{}", stderr(&again));
     }
     assert!(parts == tapes(&whole));
@@ -98,16 +97,12 @@ fn the_parts_together_are_the_whole() {
 #[test]
 fn one_session_of_a_store_is_a_unit() {
     let (home, out) = (home(), tempfile::tempdir().unwrap());
-    let listed = run(&["units", text(&home.path().join("opencode")), "--json"]);
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    let stored: Vec<&str> = listed
-        .lines()
-        .filter(|line| line.contains("\"in_store\":true"))
-        .collect();
-    assert!(stored.len() > 1, "{listed}");
+    let mut stored = units_of(&home.path().join("opencode"));
+    stored.retain(|unit| unit.in_store);
+    assert!(stored.len() > 1, "{stored:?}");
     let converted = run_with_input(
         &["ingest", "--units", "-", "--out", text(out.path())],
-        stored[0].as_bytes(),
+        lines(&stored[..1]).as_bytes(),
     );
     assert_eq!(code(&converted), 0, "{}", stderr(&converted));
     assert_eq!(tapes(out.path()).len(), 1);
@@ -121,7 +116,7 @@ fn wrong_units_and_parts_are_refused() {
         b"{}\n",
     );
     assert!(
-        code(&fault) == 5 && stderr(&fault).contains("engram units --json"),
+        code(&fault) == 5 && stderr(&fault).contains("engram-lab units --json"),
         "{}",
         stderr(&fault)
     );

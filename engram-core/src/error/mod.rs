@@ -104,7 +104,7 @@ impl ErrorCode {
             ErrorCode::KnownBadVersion => "logs of this harness version cannot be trusted",
             ErrorCode::UnrecognizedRecord => "the adapter does not know this record type",
             ErrorCode::UnknownMember => {
-                "the adapter does not know this member, or not with this type: the log format may have changed; `engram drift` lists such changes"
+                "the adapter does not know this member, or not with this type: the log format may have changed; `engram-lab drift` lists such changes"
             }
             ErrorCode::MalformedRecord => {
                 "the record or the database is damaged, or its structure does not match its type"

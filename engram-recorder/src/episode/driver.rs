@@ -32,7 +32,7 @@ use crate::stop::Stop;
 use crate::tools::{OpTable, Place};
 
 /// What a scripted nonce is made of, beside the episode's id.
-const SEED: &str = "engram episode";
+const SEED: &str = "engram-lab episode";
 /// The most bytes of a result in the log, and in the agent's prompt.
 const EXCERPT: usize = 16 << 10;
 /// The most bytes of a prompt that is an argument: Linux takes 128 KiB.

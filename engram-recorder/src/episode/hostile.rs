@@ -1,4 +1,4 @@
-//! The check P7: an agent that misbehaves in eleven ways, each with the verdict that it must get. The agent is the loop of `engram episode
+//! The check P7: an agent that misbehaves in eleven ways, each with the verdict that it must get. The agent is the loop of `engram-lab episode
 //! agent`, under the limits of the profile, so no harness is started.
 
 use std::num::NonZeroU64;

@@ -107,7 +107,7 @@ pub struct Job<'j> {
 /// What proves that the driver was the only one who could act: the checks P4 and P7. A receipt needs both.
 #[derive(Debug, Clone, Copy)]
 pub enum Proof<'j> {
-    /// The episode makes them itself, with the same profile and the same program. This is the program with the loop of `engram episode agent`.
+    /// The episode makes them itself, with the same profile and the same program. This is the program with the loop of `engram-lab episode agent`.
     Own(&'j Path),
     /// Nothing. There is no receipt then.
     Absent,

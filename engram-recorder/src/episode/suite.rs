@@ -41,7 +41,7 @@ const LIVE: &str = "live smoke";
 pub struct Suite<'s> {
     /// Where harnesses are installed: `DIR/<harness>/<version>/node_modules`.
     pub installed: &'s Path,
-    /// The program with the loop of `engram episode agent`.
+    /// The program with the loop of `engram-lab episode agent`.
     pub agent: &'s Path,
     /// How each agent is kept apart.
     pub isolation: &'s Isolation,
@@ -256,7 +256,7 @@ impl Suite<'_> {
 
     fn live(&self) -> Outcome {
         let why = if self.settings.live {
-            "a profile has a fake key and a server on loopback: `engram record --live` asks a provider"
+            "a profile has a fake key and a server on loopback: `engram-lab record --live` asks a provider"
         } else {
             "RUN_LIVE_TESTS is not 1"
         };

@@ -156,7 +156,7 @@ fn adapters_list_the_versions_that_the_matrix_proves() {
         } else {
             assert!(
                 listed == expected,
-                "{harness}: `engram matrix propose | git apply` makes its list"
+                "{harness}: `engram-lab matrix propose | git apply` makes its list"
             );
         }
         compared += 1;

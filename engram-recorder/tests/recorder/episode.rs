@@ -26,7 +26,7 @@ pub(super) const DONE: &str = r#"printf '%s\n' '{"status":"done","summary":"x"}'
 pub(super) fn agent(directory: &Path, body: &str) -> PathBuf {
     let path = directory.join("agent.sh");
     let text = format!(
-        "#!/bin/sh\ncase \"$*\" in *--version*) echo 'engram 0.1.0'; exit;; *--help*) echo '--model --session'; exit;; esac\n\
+        "#!/bin/sh\ncase \"$*\" in *--version*) echo 'engram-lab 0.1.0'; exit;; *--help*) echo '--model --session'; exit;; esac\n\
          nonce() {{ n=$(printf '%s' \"$1\" | sed -n 's/.*TI1 \\([0-9a-f]*\\)⟧ ID.*/\\1/p'); }}\n\
          ask() {{ printf '⟦TI1 %s⟧ %s %s %s\\n' \"$n\" \"$1\" \"$2\" \"$(printf '%s' \"$3\" | base64 -w0 | tr '+/' '-_' | tr -d =)\"; }}\n{body}\n"
     );

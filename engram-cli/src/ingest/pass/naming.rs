@@ -7,14 +7,14 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use engram_adapters::sessions::Stamp;
+use engram_command::interrupt;
+use engram_command::message::is_full;
+use engram_command::report::shown;
+use engram_command::summary::{session, warnings};
 use engram_core::error::AdapterError;
 
 use super::{Pass, Pending, SAVE_EVERY};
 use crate::ingest::convert::{Converted, Work};
-use crate::interrupt;
-use crate::message::is_full;
-use crate::report::shown;
-use crate::summary::{session, warnings};
 use crate::tape_dir::{INDEX, OutDir, Placed, Placement, State, Target, files, tape_stem};
 
 /// A save may take this share of the time.

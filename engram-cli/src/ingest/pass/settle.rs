@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use engram_adapters::open::store::LostRecords;
+use engram_command::summary::lost_line;
 use engram_core::error::ErrorCode;
 
 use super::Pass;
-use crate::summary::lost_line;
 use crate::tape_dir::{Entry, Failure, Key, State, container, is_missing};
 
 impl Pass {

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use engram_adapters::sessions::SessionOptions;
+use engram_command::filter::Filter;
+use engram_command::report::Reporter;
+use engram_command::table::short_number;
 use engram_core::event::{EventRef, TimeBasis};
 use engram_core::file_path::comparable;
 use engram_core::prices::Prices;
@@ -18,14 +21,11 @@ use jiff::tz::TimeZone;
 use super::chart::{self, Value, Week};
 use crate::answers;
 use crate::files::Edits;
-use crate::filter::Filter;
 use crate::money;
 use crate::once::Counted;
 use crate::reading::{self, Request, TapesCount};
-use crate::report::Reporter;
 use crate::show::words::count;
 use crate::stats::{By, Division, Group, Parts, all_tokens, calls, groups};
-use crate::table::short_number;
 
 /// Bars of one chart.
 const BARS: usize = 12;

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
+use crate::tape_dir::entry::{Setup, State};
 use engram_adapters::sessions::Stamp;
 use engram_core::hash::Hash;
 use tempfile::TempDir;
 
 use super::*;
-use crate::tape_dir::entry::{Setup, State};
 
 const START: &str = r#"{"seq":0,"k":"meta","label":"tape.start"}"#;
 const STOP: &str = r#"{"seq":9,"k":"meta","label":"tape.stop"}"#;
