@@ -16,7 +16,9 @@ use crate::claude_code::emit::state::State;
 use crate::claude_code::format::{AttachmentKind, Context};
 use crate::claude_code::readers::{Attachment, Line};
 use crate::shared::media::base64_hash;
-use crate::shared::value::{Field, Value, is_true, non_empty_text, one_or_many, raw_str, text};
+use crate::shared::value::{
+    Field, Value, elements, is_true, non_empty_text, one_or_many, raw_str, text,
+};
 
 /// An `attachment` line.
 pub(super) struct AttachmentLine<'a> {
@@ -95,7 +97,7 @@ impl<'a> AttachmentLine<'a> {
             Context::Hash(field) => emit_hash(
                 self.kind(),
                 self.field(field),
-                Pointer::At(field),
+                field,
                 &mut state.scratch.text,
                 out,
             ),
@@ -200,17 +202,14 @@ fn attached_file(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
         // Of a notebook the log has the cells, not the file.
         text: of_file("cells").map(Value::json),
     };
-    out.emit(Meta::Context(context), Pointer::At("/attachment/content"));
+    out.emit(Meta::Context(context), "/attachment/content");
 }
 
 /// The harness ends the run, since it had as many turns as it may have.
 fn turns_are_over(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     out.emit(
-        Meta::System {
-            name: Text::Plain(line.kind()),
-            text: line.line.attachment().map(Value::json),
-        },
-        Pointer::At("/attachment"),
+        Meta::system(line.kind(), line.line.attachment().map(Value::json)),
+        "/attachment",
     );
 }
 
@@ -258,12 +257,7 @@ fn mcp_resource(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
 /// The instruction files of the project and of the user (2.1.275 and later).
 fn instructions(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     const FILES: &str = "/attachment/files";
-    for (index, file) in line
-        .member("files")
-        .into_iter()
-        .flat_map(Value::elements)
-        .enumerate()
-    {
+    for (index, file) in elements(line.member("files")).enumerate() {
         let content = text(file.member("content"));
         emit_file_text(
             "instructions",
@@ -281,7 +275,7 @@ fn auto_mode(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>
     emit_hash(
         "auto_mode",
         instructions,
-        Pointer::At("/rendered"),
+        "/rendered",
         &mut state.scratch.text,
         out,
     );
@@ -293,7 +287,7 @@ fn prompt_snapshot(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitt
     emit_hash(
         "system_prompt",
         line.fields.system_prompt(),
-        Pointer::At("/attachment/systemPrompt"),
+        "/attachment/systemPrompt",
         buffer,
         out,
     );
@@ -302,7 +296,7 @@ fn prompt_snapshot(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitt
         emit_hash(
             "tools",
             line.fields.tools(),
-            Pointer::At("/attachment/tools"),
+            "/attachment/tools",
             buffer,
             out,
         );
@@ -335,24 +329,14 @@ fn hook(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     };
     let kind = shown.is_empty().then_some(Text::Plain(line.kind()));
     for text in kind.into_iter().chain(shown) {
-        let notice = Meta::System {
-            name,
-            text: Some(text),
-        };
-        out.emit_child(parent, notice, Pointer::At("/attachment"));
+        out.emit_child(parent, Meta::system(name, Some(text)), "/attachment");
     }
     let response = |name| member("response").and_then(|response| response.member(name));
     let added =
         response("hookSpecificOutput").and_then(|output| output.member("additionalContext"));
     let from_behind = texts_of([response("systemMessage"), added]);
     for text in given.into_iter().chain(from_behind) {
-        let context = ImplicitInput {
-            name: Text::Plain("hook"),
-            file: None,
-            hash: None,
-            bytes: None,
-            text: Some(text),
-        };
+        let context = ImplicitInput::of_text("hook", Some(text));
         out.emit_child(parent, Meta::Context(context), Pointer::At("/attachment"));
     }
     if let Some(reason) = non_empty_text(member("message")) {
@@ -393,7 +377,7 @@ fn emit_modified_files(
                 call_id,
                 ..CodeEdit::new(EditOp::Update, Text::Plain(file))
             };
-            out.emit_child(parent, event, Pointer::At("/attachment/content"));
+            out.emit_child(parent, event, "/attachment/content");
         }
     }
 }
