@@ -50,6 +50,7 @@ pub struct Registration {
     homes: &'static [HomeDirectory],
     history: Option<&'static PromptHistory>,
     files: &'static [SessionFile],
+    is_state: fn(&Head<'_>) -> bool,
     forms: &'static [SessionForm],
     project_files: &'static [&'static str],
     #[cfg(feature = "conformance")]
@@ -79,6 +80,7 @@ impl Registration {
             homes: &[],
             history: None,
             files: &[],
+            is_state: |_| false,
             forms: &[],
             project_files: &[],
             #[cfg(feature = "conformance")]
@@ -124,6 +126,12 @@ impl Registration {
     #[must_use]
     pub const fn with_session_files(self, files: &'static [SessionFile]) -> Registration {
         Registration { files, ..self }
+    }
+
+    /// Adds what recognises a file that is where sessions are, and has only state: nobody said anything in it. It is passed without an error.
+    #[must_use]
+    pub const fn with_state_files(self, is_state: fn(&Head<'_>) -> bool) -> Registration {
+        Registration { is_state, ..self }
     }
 
     /// Adds how the names of files begin that each project has. Such a name does not tell the files of two projects apart, so a tape is
@@ -235,6 +243,11 @@ impl Registration {
     /// The files in which the harness keeps its sessions.
     pub fn session_files(&self) -> &'static [SessionFile] {
         self.files
+    }
+
+    /// True for a whole file of this harness that has only state, and so is no session.
+    pub fn is_state(&self, head: &Head<'_>) -> bool {
+        (self.is_state)(head)
     }
 
     /// The forms of which the harness can leave several of one session, the one that says most first.

@@ -77,6 +77,7 @@ const fn registration() -> Registration {
         .with_homes(HOMES)
         .with_prompt_history(&HISTORY)
         .with_session_files(SESSION_FILES)
+        .with_state_files(source::detect::is_state_alone)
         .with_forms(source::session_forms::FORMS)
         .with_side_info(source::side_info::side_info);
     #[cfg(feature = "sqlite")]

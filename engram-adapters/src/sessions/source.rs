@@ -152,7 +152,7 @@ impl SessionSource {
             Some(registration) => Ok((registration, registration.probe(&head))),
             None => choose(&head, options, origin.is_named).map_err(|error| match error.code {
                 ErrorCode::UnknownHarness if !head.is_blank() => {
-                    with_harness_of_place(error, origin.path, options)
+                    with_harness_of_place(error, &head, origin.path, options)
                 }
                 _ => error,
             }),
@@ -403,10 +403,12 @@ impl fmt::Debug for SessionSource {
     }
 }
 
-/// The error for a file that no adapter recognises, with the harness that keeps its sessions in such files.
+/// The error for a file that no adapter recognises, with the harness that keeps its sessions in such files. A file of state alone is no
+/// session, and its error names no harness.
 #[cold]
 fn with_harness_of_place(
     mut error: AdapterError,
+    head: &Head<'_>,
     path: &Path,
     options: &SessionOptions,
 ) -> AdapterError {
@@ -421,7 +423,9 @@ fn with_harness_of_place(
             .iter()
             .any(|file| file.matches(path))
     });
-    error.harness = adapter.map(|adapter| adapter.descriptor().harness_family);
+    error.harness = adapter
+        .filter(|adapter| !adapter.is_state(head))
+        .map(|adapter| adapter.descriptor().harness_family);
     error
 }
 

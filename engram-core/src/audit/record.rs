@@ -85,9 +85,10 @@ impl<'r> Record<'r> {
     /// The texts of its events.
     fn texts(&self) -> &[String] {
         let text_of = |line: &&str| {
-            Members::of(line)
-                .ok()?
+            let members = Members::of(line).ok()?;
+            members
                 .text("text")
+                .or_else(|| members.text("stdout"))
                 .map(normalised)
                 .filter(|text| !text.is_empty())
         };
@@ -96,8 +97,8 @@ impl<'r> Record<'r> {
             .get_or_init(|| self.lines.iter().filter_map(text_of).collect())
     }
 
-    /// True if the text is what several events of this record say, one after the other: words of the harness around those of a person have
-    /// an event of their own.
+    /// True if the text is what several events of this record say, one after the other: words of the harness around those of a person, or
+    /// around what a command printed, have an event of their own.
     fn is_split(&self, text: &str) -> bool {
         let mut rest = text.trim();
         let begins = |rest: &str| {

@@ -267,7 +267,8 @@ impl Checker {
             return;
         };
         let stated = authors::stated(line);
-        note.flags.set(Flags::PERSON, authors::is_entered(line));
+        let is_typed = authors::is_entered(line) || line.thinking_metadata().is_some();
+        note.flags.set(Flags::PERSON, is_typed);
         note.flags.set(Flags::STRING, content.text().is_some());
         let asks = |said: Text<'_>| {
             SUMMARY_REQUESTS

@@ -1,4 +1,4 @@
-//! Going back to an earlier point. The prompt with which the person goes on names a line before the last prompt as its parent (2.1.20 and
+//! Going back to an earlier point. The prompt with which the person goes on names a line before the last prompt as its parent (2.0.56 and
 //! later), and from 2.1.300 on a `last-prompt` line says it too, before or after this prompt. Two processes that write one session do the same,
 //! but each of them goes on where it was: no line goes on from what a person has undone.
 

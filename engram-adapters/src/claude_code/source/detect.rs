@@ -118,6 +118,20 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
             framing: Framing::Lines,
         });
     }
+    let marks = marks(head);
+    (!marks.is_empty() && !is_silent(head)).then_some(Evidence {
+        marks,
+        framing: Framing::Lines,
+    })
+}
+
+/// True for a whole file of this harness that has state and no conversation.
+pub fn is_state_alone(head: &Head<'_>) -> bool {
+    is_silent(head) && !marks(head).is_empty()
+}
+
+/// The marks of the lines of a transcript.
+fn marks(head: &Head<'_>) -> Vec<&'static str> {
     let mut marks: Vec<&'static str> = Vec::new();
     find_line(
         head.lines()
@@ -131,13 +145,11 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
             (found == mark::CONVERSATION).then_some(())
         },
     );
-    (!marks.is_empty() && !is_silent(head)).then_some(Evidence {
-        marks,
-        framing: Framing::Lines,
-    })
+    marks
 }
 
-/// True for a whole file that has state and no conversation: a background session that was stopped before anybody said anything.
+/// True for a whole file that has state and no conversation: a background session that was stopped before anybody said anything, or the
+/// snapshots of files alone (2.0.56, a session that goes on in its old file).
 fn is_silent(head: &Head<'_>) -> bool {
     const SAID: [&str; 6] = [
         "uuid",
@@ -238,6 +250,10 @@ mod tests {
             is_found(&format!("{state}{{\"type\":\"user\",\"uu"), true),
             "a line is damaged"
         );
+        let snapshot = r#"{"type":"file-history-snapshot","messageId":"m","snapshot":{"messageId":"m","trackedFileBackups":{}},"isSnapshotUpdate":false}"#;
+        assert!(!is_found(snapshot, true));
+        assert!(is_state_alone(&Head::new(snapshot.as_bytes(), true)));
+        assert!(!is_state_alone(&Head::new(b"{\"a\":1}", true)), "of whom?");
         let queued =
             r#"{"type":"queue-operation","operation":"enqueue","content":"hi","sessionId":"s"}"#;
         assert!(is_found(&format!("{state}{queued}\n"), true));

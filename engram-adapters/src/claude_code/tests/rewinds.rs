@@ -168,3 +168,29 @@ fn two_processes_that_go_on_side_by_side_are_no_rewind() {
     lines.push(other);
     assert!(!is_rewound(&lines));
 }
+
+#[test]
+fn a_prompt_at_a_terminal_of_an_older_version_may_go_back() {
+    let settings = json!({"thinkingMetadata": {"level": "high", "disabled": false, "triggers": []}, "todos": []});
+    let chained = |mut line: Value, parent: u32| {
+        line["parentUuid"] = json!(format!("u{parent}"));
+        line
+    };
+    let answer =
+        |number, id| assistant_line("2.0.60", number, id, json!([{"type": "text", "text": id}]));
+    let typed = |number, text| prompt("2.0.60", number, text, settings.clone());
+    let lines = [
+        typed(1, "first"),
+        chained(answer(2, "m1"), 1),
+        chained(typed(3, "second"), 2),
+        chained(answer(4, "m2"), 3),
+        chained(typed(5, "third"), 2),
+        chained(answer(6, "m3"), 5),
+    ];
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    let rewind = tape
+        .iter()
+        .position(|event| event["label"] == "rewind")
+        .unwrap();
+    assert_eq!(tape[rewind + 1]["text"], "third");
+}

@@ -609,3 +609,19 @@ fn the_prompt_of_a_task_is_told_if_its_call_is_not_printed() {
         .collect();
     assert_eq!(told, ["go deeper"]);
 }
+
+#[test]
+fn what_a_compaction_has_left_is_printed_again_and_a_replay() {
+    let boundary = json!({"type": "system", "subtype": "compact_boundary", "session_id": "s", "uuid": "b1", "compact_metadata":
+        {"trigger": "manual", "pre_tokens": 7, "preserved_messages": {"anchor_uuid": "c1", "uuids": ["a1"], "all_uuids": ["a1"]}}});
+    let said = |uuid, text| assistant(uuid, &json!({"type": "text", "text": text}), None);
+    let tape = convert(&[init(), boundary, said("a1", "before"), said("a2", "after")]);
+    let replays: Vec<_> = of_kind(&tape, "msg.out")
+        .iter()
+        .map(|event| (&event["text"], event["replay"] == true))
+        .collect();
+    assert_eq!(
+        replays,
+        [(&json!("before"), true), (&json!("after"), false)]
+    );
+}

@@ -1,5 +1,7 @@
 //! The parts of a message, tool calls excepted: text, reasoning, files, usage, notices.
 
+use std::borrow::Cow;
+
 use engram_core::emit::Pointer;
 use engram_core::event::{
     Attachment, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, SessionFacts,
@@ -25,7 +27,9 @@ use crate::opencode::results::tool_result::refusal_words;
 use crate::opencode::schema::bool_opt;
 use crate::opencode::wrappers::is_of_plugin;
 use crate::shared::time::MillisFormatter;
-use crate::shared::value::{self, Value, elements, integer, is_true, non_empty_text, raw_str};
+use crate::shared::value::{
+    self, StructuralIndex, Value, elements, integer, is_true, non_empty_text, parse, raw_str,
+};
 
 /// One part of a message.
 #[derive(Clone, Copy)]
@@ -147,6 +151,8 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
             let input = ImplicitInput::of_text("prompt_again", Some(text));
             out.emit(Meta::Context(input), record.pointer);
         }
+        Speaker::User
+            if is_true(record.part.synthetic()) && emit_attached(state, record, text, out) => {}
         Speaker::User => {
             let by = match author(state, record) {
                 _ if is_true(record.part.synthetic()) => Author::Harness,
@@ -181,6 +187,43 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
         Speaker::Unknown => {}
     }
     Outcome::Mapped
+}
+
+/// How the harness tells the model that it has read a file that a prompt names, and the arguments behind it. A text with what the tool returned
+/// follows (1.3.0, 1.18.33: recorded).
+const READ_FOR_PROMPT: &str = "Called the Read tool with the following input: ";
+
+/// Emits a text about an attached file as context, with the file. False for any other text.
+fn emit_attached(
+    state: &mut SessionState,
+    record: &PartRecord<'_>,
+    text: Text<'_>,
+    out: &mut Emitter<'_>,
+) -> bool {
+    let key = record.message.key;
+    let decoded = text.decode_lossy();
+    let last = state.attached.take().filter(|(message, _)| *message == key);
+    let named = decoded.strip_prefix(READ_FOR_PROMPT).and_then(file_read);
+    if let Some(file) = &named {
+        state.attached = Some((key, file.clone()));
+    }
+    let Some(file) = named.or(last.map(|(_, file)| file)) else {
+        return false;
+    };
+    let input = ImplicitInput {
+        file: Some(Text::Plain(&file)),
+        ..ImplicitInput::of_text("referenced_files", Some(text))
+    };
+    out.emit(Meta::Context(input), record.pointer);
+    true
+}
+
+/// The file in the arguments of a read.
+fn file_read(arguments: &str) -> Option<String> {
+    let mut index = StructuralIndex::default();
+    let arguments = parse(arguments.trim_end(), &mut index).ok()?;
+    let file = non_empty_text(arguments.member("filePath"))?;
+    file.decode().ok().map(Cow::into_owned)
 }
 
 /// Who gave a message: the harness, an agent or a person.

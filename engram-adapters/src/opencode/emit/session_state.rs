@@ -40,6 +40,8 @@ pub struct SessionState {
     pub decision: Decision,
     /// The records of the files of the current prompt.
     pub files: Vec<usize>,
+    /// The file that the harness has just read for a prompt, and the key of the prompt's message.
+    pub attached: Option<(u64, String)>,
     /// Keys of system prompts that have been emitted.
     pub system_prompts: KeyMap<()>,
     pub clock: MillisFormatter,
@@ -68,6 +70,7 @@ impl SessionState {
             last_notices: LastNotices::default(),
             decision: Decision::default(),
             files: Vec::new(),
+            attached: None,
             system_prompts: KeyMap::default(),
             clock: MillisFormatter::default(),
         }

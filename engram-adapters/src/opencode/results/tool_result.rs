@@ -1,9 +1,10 @@
 //! The result of a finished call, then its reads and edits by tool.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Decision, SideFile, Status, ToolResult};
+use engram_core::event::{Decision, ImplicitInput, Meta, SideFile, Status, ToolResult};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
 use memchr::memmem;
 
 use super::attachment::attachment;
@@ -11,6 +12,7 @@ use super::call::{Call, CallEnd};
 use super::{edits, reads};
 use crate::opencode::readers::{File, StepContent, StepDetails};
 use crate::opencode::revisions::Dialect;
+use crate::opencode::tools::TOOLS;
 use crate::shared::value::{elements, integer, is_true, non_empty_text, raw_str};
 
 /// The harness's messages for a call that was not allowed (0.5.29 to 1.18.34).
@@ -35,6 +37,17 @@ const STOPPED_COMMAND: &str = "User aborted the command";
 /// The notices of `read` when it omits lines that the call requested.
 const TRUNCATED_READ: [&str; 2] = ["\n(Output capped at", "\n(Output truncated at"];
 
+/// What the harness gives to the model in place of an output (1.0.0 and later: recorded).
+const NO_OUTPUT: &str = "(no output)";
+
+/// What it puts behind the output of a command: that its time was over, or that the user stopped it.
+const BEHIND_OUTPUT: [(&str, &str); 2] = [
+    // Up to 1.3.2: recorded.
+    ("\n\n<bash_metadata>\n", "\n</bash_metadata>"),
+    // 1.18.33: recorded.
+    ("\n\n<shell_metadata>\n", "\n</shell_metadata>"),
+];
+
 /// Emits the result of a call that has ended, and what it read or changed.
 pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let mut result = tool_result(call);
@@ -54,7 +67,20 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
         let denied = Decision::Deny.of_call(Some(call.name), call.id, reason);
         out.emit(denied, pointer);
     }
+    let output = result.stdout.filter(|_| is_command(call));
+    let output = output.and_then(|output| output.decode().ok());
+    let (printed, notices) = output
+        .as_deref()
+        .filter(|output| may_have_notice(output))
+        .map_or((None, [None; 2]), printed);
+    if notices != [None; 2] {
+        result.stdout = printed.map(Text::Plain);
+    }
     out.emit(result, pointer);
+    for notice in notices.into_iter().flatten() {
+        let notice = ImplicitInput::of_text("tool_result", Some(Text::Plain(notice)));
+        out.emit(Meta::Context(notice), pointer);
+    }
     if succeeded && call.input.is_some() {
         match &*call.tool {
             "read" => reads::read(call, dialect, pointer, out),
@@ -65,6 +91,30 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
             _ => (),
         }
     }
+}
+
+fn is_command(call: &Call<'_>) -> bool {
+    TOOLS.kind(&call.tool) == ToolKind::Execute
+}
+
+fn may_have_notice(output: &str) -> bool {
+    output.starts_with(NO_OUTPUT) || BEHIND_OUTPUT.iter().any(|(_, end)| output.ends_with(end))
+}
+
+/// What a command printed, and what the harness put in its place and behind it.
+fn printed(output: &str) -> (Option<&str>, [Option<&str>; 2]) {
+    let behind = BEHIND_OUTPUT
+        .iter()
+        .find_map(|(begin, end)| output.strip_suffix(end)?.rfind(begin));
+    let (printed, behind) = output.split_at(behind.unwrap_or(output.len()));
+    let is_placeholder = printed == NO_OUTPUT;
+    let own = (!is_placeholder && !printed.is_empty()).then_some(printed);
+    let behind = behind.trim_start();
+    let notices = [
+        is_placeholder.then_some(printed),
+        (!behind.is_empty()).then_some(behind),
+    ];
+    (own, notices)
 }
 
 /// What a person typed instead of allowing a call.
@@ -180,4 +230,27 @@ fn duration(call: &Call<'_>) -> Option<u64> {
     call.ended
         .zip(call.started)
         .and_then(|(end, start)| u64::try_from(end.checked_sub(start)?).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_harness_writes_is_not_what_a_command_printed() {
+        let stopped = "<shell_metadata>\nUser aborted the command\n</shell_metadata>";
+        let behind = |output: &str| format!("{output}\n\n{stopped}");
+        assert_eq!(printed(NO_OUTPUT), (None, [Some(NO_OUTPUT), None]));
+        assert_eq!(
+            printed(&behind(NO_OUTPUT)),
+            (None, [Some(NO_OUTPUT), Some(stopped)])
+        );
+        assert_eq!(
+            printed(&behind("a\n")),
+            (Some("a\n"), [None, Some(stopped)])
+        );
+        assert_eq!(printed(&behind("")), (None, [None, Some(stopped)]));
+        let line = "(no output)\n";
+        assert_eq!(printed(line), (Some(line), [None, None]));
+    }
 }

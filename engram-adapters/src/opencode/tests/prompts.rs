@@ -194,3 +194,29 @@ fn words_beside_a_refusal_are_its_reason_and_a_persons() {
     assert_eq!(denied, [(Some("deny"), Some("not this one"))]);
     assert!(said(&tape(INFO, &[("assistant", &part(error))])).is_empty());
 }
+
+#[test]
+fn what_the_harness_has_read_for_a_prompt_is_context_with_its_file() {
+    let synthetic = |text: &str| json!({"type": "text", "synthetic": true, "text": text});
+    let called = "Called the Read tool with the following input: {\"filePath\":\"/p/b.py\"}";
+    let content = "<path>/p/b.py</path>\n<content>\n1: b = 1\n</content>";
+    let parts = [
+        synthetic(called),
+        synthetic(content),
+        synthetic("Go on."),
+        json!({"type": "text", "text": "look"}),
+    ];
+    let parts = parts.map(|part| part.to_string()).join(",");
+    let tape = tape(INFO, &[("user", &parts)]);
+    assert_eq!(
+        said(&tape),
+        [("harness", "Go on.", 0), ("person", "look", 0)]
+    );
+    let files: Vec<_> = tape
+        .iter()
+        .filter(|event| event["name"] == "referenced_files")
+        .map(|event| (&event["file"], &event["text"]))
+        .collect();
+    let file = json!("/p/b.py");
+    assert_eq!(files, [(&file, &json!(called)), (&file, &json!(content))]);
+}

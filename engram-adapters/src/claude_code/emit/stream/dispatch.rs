@@ -8,8 +8,9 @@ use engram_core::event::{Meta, SessionFacts};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
+use engram_core::text::Text;
 
-use super::line::{StreamRecord, StreamState};
+use super::line::{StreamRecord, StreamState, key_of};
 use super::notices;
 use crate::claude_code::authors::is_whole_command_output;
 use crate::claude_code::emit::session_meta::{begin_record, fill_in};
@@ -65,6 +66,8 @@ pub(super) fn line(
     let agent = text(agent_of(&stream.printed));
     record.agent = agent.map(|agent| agent.decode_lossy());
     fill_in(&mut state.session, record);
+    let is_preserved = |uuid: Text<'_>| state.preserved.contains(&hash64(uuid.raw()));
+    record.replay |= record.is_conversation && text(record.line.uuid()).is_some_and(is_preserved);
     if state.session.plan.fate(at) != Fate::Convert {
         let record =
             members::named_type(&mut state.session.scratch, &record.line).unwrap_or_default();
@@ -202,7 +205,7 @@ pub(super) fn assistant(
             .filter_map(|block| non_empty_text(block.text()))
             .last()
     {
-        state.last_text = Some(hash64(text.raw()));
+        state.last_text = Some(key_of(text));
     }
     emit::assistant::assistant(&mut state.session, &stream.record, out)
 }

@@ -7,7 +7,7 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use super::line::{StreamRecord, StreamState};
+use super::line::{StreamRecord, StreamState, key_of};
 use crate::claude_code::context_events::emit_hash;
 use crate::claude_code::emit::state::last_stated::Said;
 use crate::claude_code::emit::system;
@@ -65,7 +65,7 @@ pub(super) fn result(
         "/subtype",
     );
     let answer = non_empty_text(line.member("result"))
-        .filter(|answer| state.last_text != Some(hash64(answer.raw())));
+        .filter(|answer| state.last_text != Some(key_of(*answer)));
     if answer.is_some() {
         emit_outcome(stream, answer, Pointer::At("/result"), out);
     }
@@ -94,6 +94,14 @@ pub(super) fn compact_boundary(
     stream: &StreamRecord<'_>,
     out: &mut Emitter<'_>,
 ) -> Outcome {
+    // What it has left is printed again (2.1.332: recorded), in this capture or in the next one of the session.
+    let facts = stream.record.line.compact_metadata();
+    let messages = facts.and_then(|facts| facts.member("preserved_messages"));
+    for name in ["uuids", "all_uuids"] {
+        let list = elements(messages.and_then(|messages| messages.member(name)));
+        let ids = list.filter_map(Value::text).map(|id| hash64(id.raw()));
+        state.preserved.extend(ids);
+    }
     system::compact_boundary(&mut state.session, &stream.record, out)
 }
 
