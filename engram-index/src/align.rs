@@ -398,7 +398,7 @@ mod tests {
     fn of_equal_lines_side_by_side_nobody_knows_which_is_new() {
         assert_eq!(
             stayed(CODE, &CODE.replace("}\n\ndef", "}\n}\n\ndef")),
-            "01--3456"
+            "01--345-"
         );
         let doubled = format!("{CODE}{CODE}");
         assert_eq!(stayed(CODE, &doubled), "-".repeat(14));
