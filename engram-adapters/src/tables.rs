@@ -241,7 +241,7 @@ fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut (K, V
 fn rule_row((rule, reasons): &RuleText) -> String {
     let reasons: Vec<String> = reasons
         .iter()
-        .map(|(reason, places)| format!("{}: {}", places.join(", "), reason.trim_end_matches('.')))
+        .map(|(reason, places)| format!("{} ({})", reason.trim_end_matches('.'), places.join(", ")))
         .collect();
     format!("- `{rule}`: {}\n", reasons.join("; "))
 }
