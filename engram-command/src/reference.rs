@@ -54,12 +54,12 @@ fn collect(command: &Command, rows: &mut Vec<Row>) {
     }
 }
 
-/// The options that several commands have in one meaning, each once.
+/// The options that several commands have in one meaning, each name once: in another meaning it is in the table of its command.
 fn shared(rows: &[Row]) -> Vec<Row> {
-    let mut shared = Vec::new();
+    let mut shared: Vec<Row> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
-        let is_option = !row.name.is_empty();
-        if is_option && rows[..at].contains(row) && !shared.contains(row) {
+        let is_new = !row.name.is_empty() && shared.iter().all(|known| known.name != row.name);
+        if is_new && rows[..at].contains(row) {
             shared.push(row.clone());
         }
     }
