@@ -396,10 +396,19 @@ mod tests {
 
     #[test]
     fn of_equal_lines_side_by_side_nobody_knows_which_is_new() {
-        assert_eq!(
-            stayed(CODE, &CODE.replace("}\n\ndef", "}\n}\n\ndef")),
-            "01--345-"
-        );
+        let (old, new) = (keys(CODE), keys(&CODE.replace("}\n\ndef", "}\n}\n\ndef")));
+        let from = align(&old, &new, &|one, other| one == other, true).from;
+        let expected = [
+            Some(0),
+            Some(1),
+            None,
+            None,
+            Some(3),
+            Some(4),
+            Some(5),
+            None,
+        ];
+        assert_eq!(from, expected);
         let doubled = format!("{CODE}{CODE}");
         assert_eq!(stayed(CODE, &doubled), "-".repeat(14));
     }
