@@ -7,7 +7,7 @@ use super::result_context::ResultContext;
 use super::{edits, patches, reads, text_only_results};
 use crate::claude_code::emit::state::State;
 use crate::claude_code::readers::Structured;
-use crate::shared::value::{Value, raw_str, text};
+use crate::shared::value::{Value, is_true, raw_str, text};
 
 /// The shape of `toolUseResult`. It does not name the tool.
 enum Shape<'a> {
@@ -15,6 +15,8 @@ enum Shape<'a> {
     Read(Value<'a>),
     /// Bash (2.1.280 and later), if the command changed files.
     ShellDiff(Value<'a>),
+    /// Bash, if the harness did not compare the files: the text by which it names some of them to the model.
+    ShellNames(Text<'a>),
     /// NotebookEdit (2.1.0 and later), of this file.
     Notebook(Text<'a>),
     /// Edit, MultiEdit and Write, of this file.
@@ -31,8 +33,10 @@ impl<'a> Shape<'a> {
             Shape::OnlyArguments
         } else if let Some(file) = result.file().filter(|file| file.is_object()) {
             Shape::Read(file)
-        } else if let Some(diff) = result.bash_edit_diff() {
+        } else if let Some(diff) = result.bash_edit_diff().filter(has_looked) {
             Shape::ShellDiff(diff)
+        } else if let Some(names) = text(result.stale_read_hint()) {
+            Shape::ShellNames(names)
         } else if let Some(file) = text(result.notebook_path()) {
             Shape::Notebook(file)
         } else if let Some(file) = text(result.file_path()) {
@@ -43,6 +47,15 @@ impl<'a> Shape<'a> {
             Shape::Other
         }
     }
+}
+
+/// False if the harness did not find out what a command changed.
+fn has_looked(diff: &Value<'_>) -> bool {
+    let has_files = |name| {
+        diff.member(name)
+            .is_some_and(|list| list.elements().next().is_some())
+    };
+    !is_true(diff.member("unavailable")) || has_files("files") || has_files("changedFiles")
 }
 
 /// Up to 2.0.69 the result of a notebook edit does not name the file.
@@ -65,6 +78,7 @@ pub(super) fn emit_file_events(
     match Shape::of(structured) {
         Shape::Read(file) => reads::emit_read(result, file, &state.marked_files, buffer, out),
         Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, &mut state.calls, out),
+        Shape::ShellNames(names) => patches::emit_named_files(result, names, &mut state.calls, out),
         Shape::Notebook(file) => {
             state.calls.set_changed(file);
             edits::emit_notebook_edit(&result.edit_of(file), structured, out)

@@ -27,6 +27,8 @@ pub(super) struct ResultContext<'a> {
     pub structured: &'a Structured<'a>,
     /// None if the call is missing.
     pub call: Option<Call>,
+    /// The directory of the session when the call returned.
+    pub cwd: Option<Text<'a>>,
 }
 
 impl<'a> ResultContext<'a> {

@@ -4,7 +4,7 @@ use engram_core::text::Text;
 
 use crate::claude_code::readers::{Block, Structured};
 use crate::shared::search::contains;
-use crate::shared::value::{Field, Value, non_empty_text, raw_str};
+use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
 /// The text of a result's blocks, if there is any. The texts of several blocks are joined in `buffer`, with line ends between them.
 #[inline(never)]
@@ -61,12 +61,15 @@ pub(super) fn persisted_path(shown: &str) -> Option<&str> {
         .filter(|path| !path.is_empty())
 }
 
-/// True if a command printed nothing, and the model gets a text that says this: `(Bash completed with no output)`.
+/// True if a command printed nothing, and the model gets a text of the harness: that there was no output, or which files it changed.
 pub(super) fn is_placeholder(structured: &Structured<'_>, content: Option<Text<'_>>) -> bool {
     let is_silent = |stream: Field<'_>| {
         stream
             .and_then(Value::text)
             .is_some_and(|text| text.is_empty())
+    };
+    let is_hint = |content: Text<'_>| {
+        text(structured.stale_read_hint()).is_some_and(|hint| repeats(hint, Some(content)))
     };
     let names_no_output = |content: Text<'_>| {
         content.starts_with("(")
@@ -76,7 +79,7 @@ pub(super) fn is_placeholder(structured: &Structured<'_>, content: Option<Text<'
                 .ends_with(" completed with no output)")
             || content.eq_str("Tool ran without output or errors")
     };
-    content.is_some_and(names_no_output)
+    content.is_some_and(|content| names_no_output(content) || is_hint(content))
         && is_silent(structured.stdout())
         && is_silent(structured.stderr())
 }

@@ -49,6 +49,7 @@ pub fn tool_result(
         content,
         structured,
         call: state.calls.close(key),
+        cwd: text(line.cwd()),
     };
     if is_new {
         emit_result(state, line, block, index, &result, out);
