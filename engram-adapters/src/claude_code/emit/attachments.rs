@@ -16,7 +16,9 @@ use crate::claude_code::emit::state::State;
 use crate::claude_code::format::{AttachmentKind, Context};
 use crate::claude_code::readers::{Attachment, Line};
 use crate::shared::media::base64_hash;
-use crate::shared::value::{Field, Value, is_true, non_empty_text, one_or_many, raw_str, text};
+use crate::shared::value::{
+    Field, Value, elements, is_true, non_empty_text, one_or_many, raw_str, text,
+};
 
 /// An `attachment` line.
 pub(super) struct AttachmentLine<'a> {
@@ -82,7 +84,11 @@ impl<'a> AttachmentLine<'a> {
     fn context(&self, context: Context, state: &mut State, out: &mut Emitter<'_>) {
         match context {
             Context::Name => emit_value(self.kind(), None, "/attachment", out),
-            Context::Text(field) => emit_value(self.kind(), self.field(field), field, out),
+            // Of a value that is not there, what the model got.
+            Context::Text(field) => {
+                let value = self.field(field).or(self.line.rendered());
+                emit_value(self.kind(), value, field, out);
+            }
             Context::File { name, text: field } => {
                 emit_file_text(
                     self.kind(),
@@ -95,7 +101,7 @@ impl<'a> AttachmentLine<'a> {
             Context::Hash(field) => emit_hash(
                 self.kind(),
                 self.field(field),
-                Pointer::At(field),
+                field,
                 &mut state.scratch.text,
                 out,
             ),
@@ -200,17 +206,14 @@ fn attached_file(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
         // Of a notebook the log has the cells, not the file.
         text: of_file("cells").map(Value::json),
     };
-    out.emit(Meta::Context(context), Pointer::At("/attachment/content"));
+    out.emit(Meta::Context(context), "/attachment/content");
 }
 
 /// The harness ends the run, since it had as many turns as it may have.
 fn turns_are_over(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     out.emit(
-        Meta::System {
-            name: Text::Plain(line.kind()),
-            text: line.line.attachment().map(Value::json),
-        },
-        Pointer::At("/attachment"),
+        Meta::system(line.kind(), line.line.attachment().map(Value::json)),
+        "/attachment",
     );
 }
 
@@ -258,12 +261,7 @@ fn mcp_resource(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
 /// The instruction files of the project and of the user (2.1.275 and later).
 fn instructions(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     const FILES: &str = "/attachment/files";
-    for (index, file) in line
-        .member("files")
-        .into_iter()
-        .flat_map(Value::elements)
-        .enumerate()
-    {
+    for (index, file) in elements(line.member("files")).enumerate() {
         let content = text(file.member("content"));
         emit_file_text(
             "instructions",
@@ -281,7 +279,7 @@ fn auto_mode(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>
     emit_hash(
         "auto_mode",
         instructions,
-        Pointer::At("/rendered"),
+        "/rendered",
         &mut state.scratch.text,
         out,
     );
@@ -293,7 +291,7 @@ fn prompt_snapshot(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitt
     emit_hash(
         "system_prompt",
         line.fields.system_prompt(),
-        Pointer::At("/attachment/systemPrompt"),
+        "/attachment/systemPrompt",
         buffer,
         out,
     );
@@ -302,7 +300,7 @@ fn prompt_snapshot(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitt
         emit_hash(
             "tools",
             line.fields.tools(),
-            Pointer::At("/attachment/tools"),
+            "/attachment/tools",
             buffer,
             out,
         );
@@ -335,25 +333,15 @@ fn hook(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     };
     let kind = shown.is_empty().then_some(Text::Plain(line.kind()));
     for text in kind.into_iter().chain(shown) {
-        let notice = Meta::System {
-            name,
-            text: Some(text),
-        };
-        out.emit_child(parent, notice, Pointer::At("/attachment"));
+        out.emit_child(parent, Meta::system(name, Some(text)), "/attachment");
     }
     let response = |name| member("response").and_then(|response| response.member(name));
     let added =
         response("hookSpecificOutput").and_then(|output| output.member("additionalContext"));
     let from_behind = texts_of([response("systemMessage"), added]);
     for text in given.into_iter().chain(from_behind) {
-        let context = ImplicitInput {
-            name: Text::Plain("hook"),
-            file: None,
-            hash: None,
-            bytes: None,
-            text: Some(text),
-        };
-        out.emit_child(parent, Meta::Context(context), Pointer::At("/attachment"));
+        let context = ImplicitInput::of_text("hook", Some(text));
+        out.emit_child(parent, Meta::Context(context), "/attachment");
     }
     if let Some(reason) = non_empty_text(member("message")) {
         let stopped = Meta::Interrupt { text: Some(reason) };
@@ -393,7 +381,7 @@ fn emit_modified_files(
                 call_id,
                 ..CodeEdit::new(EditOp::Update, Text::Plain(file))
             };
-            out.emit_child(parent, event, Pointer::At("/attachment/content"));
+            out.emit_child(parent, event, "/attachment/content");
         }
     }
 }

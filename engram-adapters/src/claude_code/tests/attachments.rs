@@ -339,6 +339,48 @@ fn what_a_prompt_mentions_is_context_as_the_log_has_it() {
 }
 
 #[test]
+fn changed_settings_are_context() {
+    let environment = json!({"workingDirectory": "/p", "isWorktree": false, "isGitRepo": true, "additionalWorkingDirectories": ["/q"],
+        "platform": "linux", "shell": "bash", "osVersion": "Linux"});
+    let changes =
+        json!([{"field": "additionalWorkingDirectories", "added": ["/q"], "removed": []}]);
+    let mut reset = attached(
+        3,
+        json!({"type": "output_style_instructions", "style": null}),
+    );
+    reset["rendered"] = json!([{"content": "The output style was reset to the default."}]);
+    let lines = [
+        attached(1, json!({"type": "language", "language": "german"})),
+        attached(2, json!({"type": "ultrathink_effort"})),
+        reset,
+        attached(
+            4,
+            json!({"type": "environment", "snapshot": environment, "changes": changes}),
+        ),
+    ];
+    let found: Vec<Value> = events(&lines, "meta")
+        .iter()
+        .filter(|event| event["label"] == "context")
+        .map(|event| {
+            json!([
+                event["name"],
+                event["text"].as_str().map(|text| text.contains("reset"))
+            ])
+        })
+        .collect();
+    assert_eq!(
+        json!(found),
+        json!([
+            ["language", false],
+            ["ultrathink_effort", null],
+            ["output_style_instructions", true],
+            ["environment", false],
+        ])
+    );
+    assert!(tape(&lines, Policy::Strict).is_ok());
+}
+
+#[test]
 fn attached_document_is_hashed() {
     let file = json!({"type": "file", "filename": "/p/a.pdf", "content": {"type": "pdf", "file": {"base64": "Zm9v".repeat(40)}}});
     let lines = [attached(1, file)];

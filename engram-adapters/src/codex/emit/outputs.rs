@@ -9,7 +9,7 @@ use engram_core::steps::{Emitter, Lookup};
 use engram_core::text::Text;
 
 use crate::shared::media;
-use crate::shared::value::{StructuralIndex, Value, raw_str, text};
+use crate::shared::value::{StructuralIndex, Value, elements, raw_str, text};
 
 use super::State;
 use super::ends::{EndFacts, Place, ScreenEnd};
@@ -21,7 +21,6 @@ use crate::codex::format::rule;
 use crate::codex::plan::calls::CallFate;
 use crate::codex::readers::{Call, Output, Part};
 use crate::codex::record::Record;
-use crate::codex::schema::elements;
 
 /// The tool that runs a script of code mode.
 const SCRIPT: &str = "exec";
@@ -33,20 +32,14 @@ pub fn call_output(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     if is_told(&item) {
         // The harness gives it to the model in the place of an output.
         out.emit(
-            Meta::System {
-                name: text(item.name()).unwrap_or_default(),
-                text: text(item.output()),
-            },
+            Meta::system(text(item.name()).unwrap_or_default(), text(item.output())),
             at,
         );
         return Outcome::Mapped;
     }
     if is_notice(&item) {
         let call = text(item.call_id()).and_then(|id| out.seq_of_call(id));
-        let notice = Meta::System {
-            name: Text::Plain("notify"),
-            text: text(item.output()),
-        };
+        let notice = Meta::system("notify", text(item.output()));
         out.emit_child(call, notice, at);
         return Outcome::Mapped;
     }
@@ -118,7 +111,7 @@ fn emit_result(
     let mut again = has_more.and_then(|end| record.others.get(end.number as usize));
     let end_line = again.as_mut().and_then(|again| again.value());
     let Some((name, end_at, value)) = end_line.and_then(end_in) else {
-        out.emit(result, Pointer::At(at));
+        out.emit(result, at);
         emit_unknown_parts(output, at, out);
         return;
     };
@@ -132,7 +125,7 @@ fn emit_result(
         return;
     }
     end.complete(&mut result);
-    out.emit(result, Pointer::At(at));
+    out.emit(result, at);
     if let Some(call_id) = text(item.call_id()) {
         let (place, printed) = (
             Place {
@@ -159,13 +152,7 @@ fn emit_replaced(
 ) {
     let (call_id, words) = (result.call_id, result.stdout);
     out.emit(end.with_streams(result), at);
-    let hook = Meta::Context(ImplicitInput {
-        name: Text::Plain("hook"),
-        file: None,
-        hash: None,
-        bytes: None,
-        text: words,
-    });
+    let hook = Meta::Context(ImplicitInput::of_text("hook", words));
     out.emit_child(call_id.and_then(|id| out.seq_of_call(id)), hook, at);
 }
 
