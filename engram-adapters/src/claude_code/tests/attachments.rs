@@ -192,11 +192,14 @@ fn hook_output_is_emitted_once() {
     let blocked = json!({"type": "hook_blocking_error", "hookName": "Stop", "blockingError": {"blockingError": "not done yet"}});
     let stopped = json!({"type": "hook_stopped_continuation", "hookName": "Stop", "message": "stop everything"});
     let cancelled = json!({"type": "hook_cancelled", "hookName": "Stop"});
+    let deferred = json!({"type": "hook_deferred_tool", "hookName": "settings", "hookEvent": "PreToolUse", "toolUseID": "t1", "toolName": "Bash",
+        "toolInput": {"command": "touch a"}, "permissionMode": "default"});
     let lines = [
         attached(1, hook),
         attached(2, blocked),
         attached(3, cancelled),
         attached(4, stopped),
+        attached(5, deferred),
     ];
     let metas = events(&lines, "meta");
     let notices: Vec<_> = metas
@@ -211,6 +214,7 @@ fn hook_output_is_emitted_once() {
         (&stop, &json!("not done yet")),
         (&stop, &json!("hook_cancelled")),
         (&stop, &json!("hook_stopped_continuation")),
+        (&json!("settings"), &json!("hook_deferred_tool")),
     ];
     assert_eq!(notices, expected);
     let stopped: Vec<_> = metas
