@@ -84,7 +84,11 @@ impl<'a> AttachmentLine<'a> {
     fn context(&self, context: Context, state: &mut State, out: &mut Emitter<'_>) {
         match context {
             Context::Name => emit_value(self.kind(), None, "/attachment", out),
-            Context::Text(field) => emit_value(self.kind(), self.field(field), field, out),
+            // Of a value that is not there, what the model got.
+            Context::Text(field) => {
+                let value = self.field(field).or(self.line.rendered());
+                emit_value(self.kind(), value, field, out);
+            }
             Context::File { name, text: field } => {
                 emit_file_text(
                     self.kind(),
@@ -337,7 +341,7 @@ fn hook(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let from_behind = texts_of([response("systemMessage"), added]);
     for text in given.into_iter().chain(from_behind) {
         let context = ImplicitInput::of_text("hook", Some(text));
-        out.emit_child(parent, Meta::Context(context), Pointer::At("/attachment"));
+        out.emit_child(parent, Meta::Context(context), "/attachment");
     }
     if let Some(reason) = non_empty_text(member("message")) {
         let stopped = Meta::Interrupt { text: Some(reason) };

@@ -192,11 +192,14 @@ fn hook_output_is_emitted_once() {
     let blocked = json!({"type": "hook_blocking_error", "hookName": "Stop", "blockingError": {"blockingError": "not done yet"}});
     let stopped = json!({"type": "hook_stopped_continuation", "hookName": "Stop", "message": "stop everything"});
     let cancelled = json!({"type": "hook_cancelled", "hookName": "Stop"});
+    let deferred = json!({"type": "hook_deferred_tool", "hookName": "settings", "hookEvent": "PreToolUse", "toolUseID": "t1", "toolName": "Bash",
+        "toolInput": {"command": "touch a"}, "permissionMode": "default"});
     let lines = [
         attached(1, hook),
         attached(2, blocked),
         attached(3, cancelled),
         attached(4, stopped),
+        attached(5, deferred),
     ];
     let metas = events(&lines, "meta");
     let notices: Vec<_> = metas
@@ -211,6 +214,7 @@ fn hook_output_is_emitted_once() {
         (&stop, &json!("not done yet")),
         (&stop, &json!("hook_cancelled")),
         (&stop, &json!("hook_stopped_continuation")),
+        (&json!("settings"), &json!("hook_deferred_tool")),
     ];
     assert_eq!(notices, expected);
     let stopped: Vec<_> = metas
@@ -335,6 +339,48 @@ fn what_a_prompt_mentions_is_context_as_the_log_has_it() {
         ])
     );
     assert_eq!(unaccounted_bytes(&lines), 0);
+    assert!(tape(&lines, Policy::Strict).is_ok());
+}
+
+#[test]
+fn changed_settings_are_context() {
+    let environment = json!({"workingDirectory": "/p", "isWorktree": false, "isGitRepo": true, "additionalWorkingDirectories": ["/q"],
+        "platform": "linux", "shell": "bash", "osVersion": "Linux"});
+    let changes =
+        json!([{"field": "additionalWorkingDirectories", "added": ["/q"], "removed": []}]);
+    let mut reset = attached(
+        3,
+        json!({"type": "output_style_instructions", "style": null}),
+    );
+    reset["rendered"] = json!([{"content": "The output style was reset to the default."}]);
+    let lines = [
+        attached(1, json!({"type": "language", "language": "german"})),
+        attached(2, json!({"type": "ultrathink_effort"})),
+        reset,
+        attached(
+            4,
+            json!({"type": "environment", "snapshot": environment, "changes": changes}),
+        ),
+    ];
+    let found: Vec<Value> = events(&lines, "meta")
+        .iter()
+        .filter(|event| event["label"] == "context")
+        .map(|event| {
+            json!([
+                event["name"],
+                event["text"].as_str().map(|text| text.contains("reset"))
+            ])
+        })
+        .collect();
+    assert_eq!(
+        json!(found),
+        json!([
+            ["language", false],
+            ["ultrathink_effort", null],
+            ["output_style_instructions", true],
+            ["environment", false],
+        ])
+    );
     assert!(tape(&lines, Policy::Strict).is_ok());
 }
 

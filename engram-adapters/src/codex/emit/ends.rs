@@ -148,7 +148,8 @@ impl<'r> ScreenEnd<'r> {
             CallType::Patch => end.status == Some(Status::Ok),
             CallType::Mcp | CallType::Client => false,
         };
-        has_run && end.text().is_some() && !is_of_harness(output) && !end.is_in_output(output)
+        let is_copy = || end.is_in_output(output) || end.is_cut_in_output(output);
+        has_run && end.text().is_some() && !is_of_harness(output) && !is_copy()
     }
 
     /// The script that a shell ran: `["/bin/bash", "-lc", "ls"]`.

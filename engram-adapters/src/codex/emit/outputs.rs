@@ -152,13 +152,7 @@ fn emit_replaced(
 ) {
     let (call_id, words) = (result.call_id, result.stdout);
     out.emit(end.with_streams(result), at);
-    let hook = Meta::Context(ImplicitInput {
-        name: Text::Plain("hook"),
-        file: None,
-        hash: None,
-        bytes: None,
-        text: words,
-    });
+    let hook = Meta::Context(ImplicitInput::of_text("hook", words));
     out.emit_child(call_id.and_then(|id| out.seq_of_call(id)), hook, at);
 }
 

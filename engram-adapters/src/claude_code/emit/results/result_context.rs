@@ -398,6 +398,11 @@ const CANCELLED: &[&str] = &[
     "<tool_use_error>Cancelled",
 ];
 
+/// True if the log says that somebody decided against a call: a person, a rule of the settings, a hook.
+fn is_rejected(stated: Field<'_>) -> bool {
+    raw_str(stated.and_then(|stated| stated.member("decision"))) == "reject"
+}
+
 /// How the call ended.
 #[inline(never)]
 pub(super) fn status(
@@ -418,6 +423,7 @@ pub(super) fn status(
     } else if !is_true(block.is_error()) {
         Status::Ok
     } else if line.tool_denial_kind().is_some()
+        || is_rejected(line.permission_decision())
         || is_denied(line, block)
         || begins(&DENIED_BY_PERSON)
         || begins(DENIED)

@@ -14,7 +14,7 @@ use super::{edits, patches, reads};
 use crate::claude_code::blocks::{CONTENT, images};
 use crate::claude_code::emit::state::State;
 use crate::claude_code::readers::{Block, Line, Structured};
-use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{Value, elements, is_true, non_empty_text, raw_str, text};
 
 /// One `tool_result` block of a line, whose note is at this place. Returns false if it only repeats an earlier result.
 /// `is_structured_repeated`: an earlier result of the call has a structured form.
@@ -185,10 +185,7 @@ impl<'a> Shape<'a> {
 
 /// False if the harness did not find out what a command changed.
 fn has_looked(diff: &Value<'_>) -> bool {
-    let has_files = |name| {
-        diff.member(name)
-            .is_some_and(|list| list.elements().next().is_some())
-    };
+    let has_files = |name| elements(diff.member(name)).next().is_some();
     !is_true(diff.member("unavailable")) || has_files("files") || has_files("changedFiles")
 }
 
