@@ -3,6 +3,7 @@
 use std::fmt;
 
 use engram_conformance::gaps::GapRow;
+use engram_core::descriptor::AdapterDescriptor;
 
 /// Rewrites a session as if an unknown version had written it; `None` if that does not apply to the session.
 pub type UnknownVersionFn = fn(&str) -> Option<String>;
@@ -15,6 +16,7 @@ pub struct Certification {
     with_unknown_version: Option<UnknownVersionFn>,
     prints_sessions: bool,
     unmarked_captures: &'static [&'static str],
+    rules_of: Option<&'static AdapterDescriptor>,
 }
 
 impl fmt::Debug for Certification {
@@ -41,6 +43,7 @@ impl Certification {
             with_unknown_version: None,
             prints_sessions: false,
             unmarked_captures: &[],
+            rules_of: None,
         }
     }
 
@@ -84,6 +87,20 @@ impl Certification {
             unmarked_captures: versions,
             ..self
         }
+    }
+
+    /// States that the harness is a fork: its omission rules are those of this adapter, whose recordings show them.
+    #[must_use]
+    pub const fn with_rules_of(self, other: &'static AdapterDescriptor) -> Certification {
+        Certification {
+            rules_of: Some(other),
+            ..self
+        }
+    }
+
+    /// The adapter whose recordings show the omission rules of this one.
+    pub fn rules_of(&self) -> Option<&'static AdapterDescriptor> {
+        self.rules_of
     }
 
     /// How recordings show the gaps that only this harness has.

@@ -40,11 +40,10 @@ pub fn homes(registry: &Registry, surroundings: &Surroundings<'_>) -> Vec<Home> 
 }
 
 /// Programs whose sessions no adapter reads, with the directory below the home directory where recordings of them have their sessions.
-const UNREAD: [(&str, &str); 5] = [
+const UNREAD: [(&str, &str); 4] = [
     ("Pi", ".pi/agent/sessions"),
     ("Copilot CLI", ".copilot/session-state"),
     ("Qwen Code", ".qwen/projects"),
-    ("Kilo Code", ".local/share/kilo"),
     ("OpenClaw", ".openclaw/agents"),
 ];
 
@@ -116,6 +115,7 @@ mod tests {
             "claude-code /h/.config/Claude/local-agent-mode-sessions",
             "codex /h/.codex",
             "opencode /h/.local/share/opencode",
+            "kilo /h/.local/share/kilo",
             "gemini /h/.gemini",
             "cursor /h/.cursor",
             "cursor /h/.config/cursor",

@@ -37,6 +37,10 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../profiles/gemini-cli-record.json"),
     ),
     (
+        "kilo-record",
+        include_str!("../profiles/kilo-record.json"),
+    ),
+    (
         "local-inference",
         include_str!("../profiles/local-inference.json"),
     ),

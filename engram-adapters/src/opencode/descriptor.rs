@@ -6,7 +6,8 @@ use super::format::RULES;
 use super::revisions::{MATRIX, WEAKEST};
 use super::table::MEMBERS;
 
-const GAPS: &[Gap] = &[
+/// What is lost, and why.
+pub(super) const GAPS: &[Gap] = &[
     Gap {
         code: "edit.shell",
         reason: "for changes by a command the log has only the names of the changed files (`meta system` `files_changed`)",

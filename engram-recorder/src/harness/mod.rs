@@ -18,7 +18,8 @@ pub use setting::{FAKE_KEY, Harness, Setting};
 pub const HARNESSES: &[&dyn Harness] = &[
     &claude_code::ClaudeCode,
     &codex::Codex,
-    &opencode::OpenCode,
+    &opencode::OPENCODE,
+    &opencode::KILO,
     &gemini::Gemini,
 ];
 

@@ -17,7 +17,7 @@ use crate::opencode::format::{MessageKind, rule};
 use crate::opencode::notes::Speaker;
 use crate::opencode::readers::{Envelope, Model, Summary, Tokens};
 use crate::opencode::record_facts::{ERROR, TOKENS};
-use crate::opencode::revisions::Dialect;
+use crate::opencode::dialect::Dialect;
 use crate::shared::value::{Field, Value, non_empty_text};
 
 /// Converts a message's own record. Most repeat what earlier messages state.
