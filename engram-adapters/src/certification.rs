@@ -16,7 +16,7 @@ pub struct Certification {
     with_unknown_version: Option<UnknownVersionFn>,
     prints_sessions: bool,
     unmarked_captures: &'static [&'static str],
-    rules_of: Option<&'static AdapterDescriptor>,
+    base: Option<&'static AdapterDescriptor>,
 }
 
 impl fmt::Debug for Certification {
@@ -43,7 +43,7 @@ impl Certification {
             with_unknown_version: None,
             prints_sessions: false,
             unmarked_captures: &[],
-            rules_of: None,
+            base: None,
         }
     }
 
@@ -89,18 +89,18 @@ impl Certification {
         }
     }
 
-    /// States that the harness is a fork: its omission rules are those of this adapter, whose recordings show them.
+    /// States that the harness is a fork of the one with this descriptor. The recordings of that one prove what both claim.
     #[must_use]
-    pub const fn with_rules_of(self, other: &'static AdapterDescriptor) -> Certification {
+    pub const fn with_base(self, base: &'static AdapterDescriptor) -> Certification {
         Certification {
-            rules_of: Some(other),
+            base: Some(base),
             ..self
         }
     }
 
-    /// The adapter whose recordings show the omission rules of this one.
-    pub fn rules_of(&self) -> Option<&'static AdapterDescriptor> {
-        self.rules_of
+    /// The descriptor of the harness that this one is a fork of.
+    pub fn base(&self) -> Option<&'static AdapterDescriptor> {
+        self.base
     }
 
     /// How recordings show the gaps that only this harness has.

@@ -40,11 +40,12 @@ pub fn homes(registry: &Registry, surroundings: &Surroundings<'_>) -> Vec<Home> 
 }
 
 /// Programs whose sessions no adapter reads, with the directory below the home directory where recordings of them have their sessions.
-const UNREAD: [(&str, &str); 4] = [
+const UNREAD: &[(&str, &str)] = &[
     ("Pi", ".pi/agent/sessions"),
     ("Copilot CLI", ".copilot/session-state"),
     ("Qwen Code", ".qwen/projects"),
     ("OpenClaw", ".openclaw/agents"),
+    ("TRAE CLI", ".trae/cli/sessions"),
 ];
 
 /// The programs that have sessions below this home directory, and that are not read.
@@ -86,6 +87,10 @@ mod tests {
         assert_eq!(
             of("C:\\Users\\dev\\.pi\\agent\\sessions\\a.jsonl"),
             Some("Pi")
+        );
+        assert_eq!(
+            of("/home/dev/.trae/cli/sessions/2026/10/01/rollout-1.jsonl"),
+            Some("TRAE CLI")
         );
         assert_eq!(of("/home/dev/.gemini/tmp/p/chats/a.jsonl"), None);
     }

@@ -97,15 +97,10 @@ pub fn with_capabilities<T>(
         kinds
     };
     let certification = registration.certification();
-    let of_other = certification
-        .rules_of()
-        .into_iter()
-        .flat_map(|other| other.omission_rules);
     let unit_tested: Vec<&str> = certification
         .unit_tests()
         .iter()
         .map(|(rule, _)| *rule)
-        .chain(of_other.map(|rule| rule.rule))
         .collect();
     with(Capabilities {
         stream: registration.stream(),
@@ -114,6 +109,7 @@ pub fn with_capabilities<T>(
         gaps: certification.gap_rows(),
         with_unknown_version: certification.unknown_version(),
         unit_tested_rules: &unit_tested,
+        base: certification.base(),
     })
 }
 

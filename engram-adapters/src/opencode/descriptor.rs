@@ -6,8 +6,7 @@ use super::format::RULES;
 use super::revisions::{MATRIX, WEAKEST};
 use super::table::MEMBERS;
 
-/// What is lost, and why.
-pub(super) const GAPS: &[Gap] = &[
+const GAPS: &[Gap] = &[
     Gap {
         code: "edit.shell",
         reason: "for changes by a command the log has only the names of the changed files (`meta system` `files_changed`)",

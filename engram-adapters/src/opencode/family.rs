@@ -71,8 +71,16 @@ mod tests {
 
     #[test]
     fn the_first_number_of_a_version_tells_a_fork() {
-        assert!(["7.0.33", "7.7.9", "7.10.0-rc.1"].iter().all(|version| of_version(version) == OF_KILO));
+        assert!(
+            ["7.0.33", "7.7.9", "7.10.0-rc.1"]
+                .iter()
+                .all(|version| of_version(version) == OF_KILO)
+        );
         let others = ["1.18.34", "70.0.0", "0.7.7", "local", ""];
-        assert!(others.iter().all(|version| of_version(version) == OF_OPENCODE));
+        assert!(
+            others
+                .iter()
+                .all(|version| of_version(version) == OF_OPENCODE)
+        );
     }
 }

@@ -57,9 +57,8 @@ pub(crate) static REGISTRATION: Registration = {
 pub(crate) static KILO: Registration = {
     let registration = registration::<OF_KILO>(&Adapter(OF_KILO)).with_homes(kilo::HOMES);
     #[cfg(feature = "conformance")]
-    let registration = registration.with_certification(
-        certification::CERTIFICATION.with_rules_of(&descriptor::DESCRIPTOR),
-    );
+    let registration = registration
+        .with_certification(certification::CERTIFICATION.with_base(&descriptor::DESCRIPTOR));
     registration
 };
 

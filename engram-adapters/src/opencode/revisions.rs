@@ -8,7 +8,7 @@ use super::swept::SWEPT;
 /// Parts are inside messages.
 const MESSAGE_PARTS: &str = "message-parts";
 /// Parts are records of their own.
-pub(super) const PART_RECORDS: &str = "part-records";
+const PART_RECORDS: &str = "part-records";
 /// `read` counts lines only.
 pub(super) const COUNTED_LINES: &str = "counted-lines";
 /// The schema of `run --format json`, which records no version.
@@ -18,7 +18,7 @@ pub(super) const STEPS: &str = "step-messages";
 /// The schema of `run --format json` of 2.x.
 pub(super) const STEP_STREAM: &str = "step-stream";
 
-pub(super) const fn coverage(
+const fn coverage(
     msg_in: Grade,
     msg_out: Grade,
     code_read: Grade,
@@ -101,7 +101,7 @@ const PATCHED_EDITS: Grade = Grade::Partial(&[
 ]);
 
 /// Moves by `apply_patch`.
-const MOVES: Grade = Grade::Partial(&["link.no_range"]);
+pub(super) const MOVES: Grade = Grade::Partial(&["link.no_range"]);
 
 /// Edits of 0.1.174: a diff alone, and none where the call failed after it wrote.
 const FIRST_EDITS: Grade = Grade::Partial(&[
@@ -152,6 +152,26 @@ pub(super) const WEAKEST: Coverage = Coverage {
     )
 };
 
+/// The claims for sessions of the newest versions of 1.x.
+pub(super) const OF_COUNTED_LINES: Coverage = Coverage {
+    meta: LAST_TITLE,
+    tool_call: CALLS,
+    ..coverage(PROMPTS, Grade::Full, UNMARKED_READS, PATCHED_EDITS, MOVES)
+};
+
+/// The claims for streams of 1.x.
+pub(super) const OF_STREAM: Coverage = Coverage {
+    meta: CACHED_INPUT,
+    tool_call: CALLS,
+    ..coverage(
+        Grade::None,
+        Grade::Partial(&["stream.no_reasoning"]),
+        UNMARKED_READS,
+        UNMARKED_EDITS,
+        MOVES,
+    )
+};
+
 /// The matrix.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
@@ -185,11 +205,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: COUNTED_LINES,
             versions: Some(">=1.3.0, <=1.18.34"),
             tested: &["1.3.0", "1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
-            coverage: Coverage {
-                meta: LAST_TITLE,
-                tool_call: CALLS,
-                ..coverage(PROMPTS, Grade::Full, UNMARKED_READS, PATCHED_EDITS, MOVES)
-            },
+            coverage: OF_COUNTED_LINES,
         },
         Revision {
             schema: STEPS,
@@ -222,17 +238,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: STREAM,
             versions: None,
             tested: &["1.0.0", "1.0.98", "1.1.53", "1.14.34", "1.18.33", "1.18.34"],
-            coverage: Coverage {
-                meta: CACHED_INPUT,
-                tool_call: CALLS,
-                ..coverage(
-                    Grade::None,
-                    Grade::Partial(&["stream.no_reasoning"]),
-                    UNMARKED_READS,
-                    UNMARKED_EDITS,
-                    MOVES,
-                )
-            },
+            coverage: OF_STREAM,
         },
     ],
     swept: SWEPT,

@@ -9,8 +9,8 @@ use memchr::memmem;
 use super::attachment::attachment;
 use super::call::{Call, CallEnd};
 use super::{edits, reads};
-use crate::opencode::readers::{File, StepContent, StepDetails};
 use crate::opencode::dialect::Dialect;
+use crate::opencode::readers::{File, StepContent, StepDetails};
 use crate::shared::value::{Value, integer, is_true, non_empty_text, raw_str};
 
 /// The harness's messages for a call that was not allowed (0.5.29 to 1.18.34).

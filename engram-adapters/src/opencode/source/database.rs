@@ -55,7 +55,12 @@ impl Database {
     pub fn family(file: &DatabaseFile<'_>) -> usize {
         let has_table = |start: &str| {
             let mut tables = file.tables.iter();
-            tables.any(|table| table.name.strip_prefix(start).is_some_and(|rest| rest.starts_with('_')))
+            tables.any(|table| {
+                table
+                    .name
+                    .strip_prefix(start)
+                    .is_some_and(|rest| rest.starts_with('_'))
+            })
         };
         let made_session = |major: u64| {
             let sql = format!("SELECT count(*) FROM session WHERE version LIKE '{major}.%'");

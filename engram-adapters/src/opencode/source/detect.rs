@@ -7,10 +7,10 @@ use engram_core::head::Head;
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
-use crate::opencode::format::{LineKind, mark};
-use crate::opencode::readers::{Info, Line, Time};
 use crate::opencode::dialect::dialect;
 use crate::opencode::family::{FAMILIES, OF_KILO, OF_OPENCODE, of_version};
+use crate::opencode::format::{LineKind, mark};
+use crate::opencode::readers::{Info, Line, Time};
 use crate::opencode::revisions::{STEP_STREAM, STEPS, STREAM};
 use crate::shared::time::from_millis;
 use crate::shared::value::{
@@ -125,9 +125,7 @@ fn mark_of(line: &Line<'_>) -> Option<&'static str> {
         Some(LineKind::ToolUse) if is_step_call(line) => {
             has("part").then_some(mark::STEP_STREAM_CALL)
         }
-        Some(LineKind::StepFinish) if has_step_time(line) => {
-            Some(mark::KILO_STREAM_STEP)
-        }
+        Some(LineKind::StepFinish) if has_step_time(line) => Some(mark::KILO_STREAM_STEP),
         Some(_) => has("part").then_some(mark::STREAM_PART),
     }
 }

@@ -61,7 +61,11 @@ struct Stores {
 
 /// True for `~/.local/share/opencode` and copies of it. A directory with a fork's database is the fork's.
 fn is_root(path: &Path, family: usize) -> bool {
-    let has_database = |family| databases(path, family).iter().any(|path| may_be_database(path));
+    let has_database = |family| {
+        databases(path, family)
+            .iter()
+            .any(|path| may_be_database(path))
+    };
     let has_files = || {
         let mut layouts = Layout::ALL.iter();
         layouts.any(|layout| !layout.stores(path).is_empty())
@@ -151,7 +155,8 @@ fn databases(root: &Path, family: usize) -> Vec<PathBuf> {
     let named = files::entries(root)
         .into_iter()
         .filter(|(name, path)| is_database_name(name, family) && may_be_file(path) && is_own(path));
-    let (main, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| is_main_database(name, family));
+    let (main, others): (Vec<_>, Vec<_>) =
+        named.partition(|(name, _)| is_main_database(name, family));
     main.into_iter()
         .chain(others)
         .map(|(_, path)| path)
@@ -207,9 +212,7 @@ impl Stores {
             Some(file) if !file.tables.is_empty() => Err(no_known_table(&file)),
             Some(_) => Ok(()),
             // A channel may have left an empty one. The main database has its tables from its first use on.
-            None if !self.is_main(path)
-                && path.metadata().is_ok_and(|file| file.len() == 0) =>
-            {
+            None if !self.is_main(path) && path.metadata().is_ok_and(|file| file.len() == 0) => {
                 Ok(())
             }
             None => Err(AdapterError::new(ErrorCode::IncompleteStore)
