@@ -86,8 +86,6 @@ pub enum HarnessName {
     GeminiCli,
     /// OpenCode.
     Opencode,
-    /// Kilo.
-    Kilo,
     /// Cursor.
     Cursor,
     /// A model on loopback, with the loop of `engram-lab episode`.
@@ -102,7 +100,6 @@ impl HarnessName {
             HarnessName::CodexCli => "codex-cli",
             HarnessName::GeminiCli => "gemini-cli",
             HarnessName::Opencode => "opencode",
-            HarnessName::Kilo => "kilo",
             HarnessName::Cursor => "cursor",
             HarnessName::LocalInference => "local-inference",
         }
@@ -115,7 +112,6 @@ impl HarnessName {
             HarnessName::CodexCli => Some("codex"),
             HarnessName::GeminiCli => Some("gemini"),
             HarnessName::Opencode => Some("opencode"),
-            HarnessName::Kilo => Some("kilo"),
             HarnessName::Cursor => Some("cursor"),
             HarnessName::LocalInference => None,
         }

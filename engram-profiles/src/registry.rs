@@ -36,7 +36,6 @@ const FILES: &[(&str, &str)] = &[
         "gemini-cli-record",
         include_str!("../profiles/gemini-cli-record.json"),
     ),
-    ("kilo-record", include_str!("../profiles/kilo-record.json")),
     (
         "local-inference",
         include_str!("../profiles/local-inference.json"),

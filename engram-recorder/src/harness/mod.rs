@@ -18,8 +18,7 @@ pub use setting::{FAKE_KEY, Harness, Setting};
 pub const HARNESSES: &[&dyn Harness] = &[
     &claude_code::ClaudeCode,
     &codex::Codex,
-    &opencode::OPENCODE,
-    &opencode::KILO,
+    &opencode::OpenCode,
     &gemini::Gemini,
 ];
 

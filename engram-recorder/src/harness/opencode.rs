@@ -1,4 +1,4 @@
-//! OpenCode 1.x (`opencode-ai`), and Kilo 7.x (`@kilocode/cli`), which is a fork of it.
+//! OpenCode 1.x: `opencode-ai`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,40 +10,8 @@ use super::setting::{
 use crate::process::Invocation;
 use crate::scenario::{Permissions, Resume, Run};
 
-/// OpenCode, or a fork of it.
-pub struct OpenCode {
-    /// The name of the program, of its directories and of its adapter's family.
-    name: &'static str,
-    /// The package on npm.
-    package: &'static str,
-    /// The version of OpenCode whose command line it has.
-    like: Option<(u64, u64, u64)>,
-}
-
 /// OpenCode.
-pub const OPENCODE: OpenCode = OpenCode {
-    name: "opencode",
-    package: "opencode-ai",
-    like: None,
-};
-
-/// Kilo.
-pub const KILO: OpenCode = OpenCode {
-    name: "kilo",
-    package: "@kilocode/cli",
-    like: Some((1, 2, 0)),
-};
-
-impl OpenCode {
-    /// True if the version has the command line of this version of OpenCode, or of a later one.
-    fn is_from(&self, setting: &Setting<'_>, since: (u64, u64, u64)) -> bool {
-        let (major, minor, patch) = since;
-        self.like.map_or_else(
-            || setting.is_from(major, minor, patch),
-            |like| like >= since,
-        )
-    }
-}
+pub struct OpenCode;
 
 /// The provider and the model.
 const MODEL: &str = "scripted/scripted-model";
@@ -78,7 +46,7 @@ fn providers() -> Value {
 }
 
 /// The setting about permissions; none in everyday use.
-fn permission(harness: &OpenCode, setting: &Setting<'_>) -> Option<Value> {
+fn permission(setting: &Setting<'_>) -> Option<Value> {
     let mut permission = match setting.scenario.permissions {
         Permissions::Full => json!({"edit": "allow", "bash": "allow", "webfetch": "allow"}),
         Permissions::Default => {
@@ -86,7 +54,7 @@ fn permission(harness: &OpenCode, setting: &Setting<'_>) -> Option<Value> {
         }
         Permissions::Everyday => return None,
     };
-    if harness.is_from(setting, (1, 0, 50)) && setting.scenario.permissions == Permissions::Full {
+    if setting.is_from(1, 0, 50) && setting.scenario.permissions == Permissions::Full {
         permission["external_directory"] = json!("allow");
         permission["doom_loop"] = json!("allow");
     }
@@ -95,15 +63,15 @@ fn permission(harness: &OpenCode, setting: &Setting<'_>) -> Option<Value> {
 
 impl Harness for OpenCode {
     fn family(&self) -> &'static str {
-        self.name
+        "opencode"
     }
 
     fn package(&self) -> &'static str {
-        self.package
+        "opencode-ai"
     }
 
     fn program(&self) -> &'static str {
-        self.name
+        "opencode"
     }
 
     fn subcommand(&self) -> Option<&'static str> {
@@ -122,18 +90,18 @@ impl Harness for OpenCode {
                 "openai": provider("@ai-sdk/openai"),
             },
         });
-        if let Some(permission) = permission(self, setting) {
+        if let Some(permission) = permission(setting) {
             config["permission"] = permission;
         }
         let config = with_settings(config, setting, self.family());
-        let (home, name) = (setting.home, self.name);
+        let home = setting.home;
         vec![
             (
-                format!("{home}/.config/{name}/{name}.json"),
+                format!("{home}/.config/opencode/opencode.json"),
                 config.to_string(),
             ),
             (
-                format!("{home}/.cache/{name}/models.json"),
+                format!("{home}/.cache/opencode/models.json"),
                 providers().to_string(),
             ),
             (format!("{home}/models.json"), providers().to_string()),
@@ -149,7 +117,7 @@ impl Harness for OpenCode {
         let mut argv = setting.exe.to_vec();
         let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
         add(&["run", "--model", setting.model(self.family(), MODEL)]);
-        if self.is_from(setting, (0, 13, 0)) {
+        if setting.is_from(0, 13, 0) {
             add(&["--format", "json"]);
         }
         match run.resume {
@@ -161,7 +129,7 @@ impl Harness for OpenCode {
                     session.ok_or("there is no session to go on with")?,
                 ]);
                 if resume == Resume::Fork {
-                    if !self.is_from(setting, (1, 1, 50)) {
+                    if !setting.is_from(1, 1, 50) {
                         return Err("no --fork".to_owned());
                     }
                     add(&["--fork"]);
@@ -191,16 +159,16 @@ impl Harness for OpenCode {
     }
 
     fn log(&self, home: &Path) -> Vec<(PathBuf, PathBuf)> {
-        let data = home.join(".local/share").join(self.name);
+        let data = home.join(".local/share/opencode");
         let mut found: Vec<(PathBuf, PathBuf)> = ["storage", "project", "tool-output"]
             .iter()
-            .flat_map(|name| files_below(&data.join(name), &data, self.name))
+            .flat_map(|name| files_below(&data.join(name), &data, "opencode"))
             .collect();
         found.extend(files_below(&home.join("export"), home, ""));
         for entry in std::fs::read_dir(&data).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.ends_with(".db") || name.ends_with(".db-wal") {
-                found.push((entry.path(), Path::new(self.name).join(name)));
+                found.push((entry.path(), Path::new("opencode").join(name)));
             }
         }
         found
