@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::align::{LONG, LOOSE, Loose, align, find_runs};
 use crate::answer::{Tier, Why};
 use crate::files::{self, Files, Named};
-use crate::line_key::{self, Key, counts, letters};
+use crate::line_key::{self, Counts, Key, counts, letters};
 use crate::query::Query;
 use crate::replay::{Origin, Replay, State, replay};
 use crate::runs::{self, Of};
@@ -194,7 +194,7 @@ enum Found {
 #[derive(Clone)]
 struct Text<'t> {
     text: &'t [Key],
-    counts: HashMap<Key, u32>,
+    counts: Counts,
     found: Vec<Found>,
     /// The lines whose white space or quotes were changed.
     reformatted: Vec<bool>,
@@ -376,7 +376,7 @@ impl<'t> Text<'t> {
     /// Short lines of which later calls removed some, and which are as many as before: somebody wrote them again, and nobody knows which ones. Who
     /// put a long line back put that line back.
     fn written_again(&self, best: &State, own: &Replay) -> HashSet<Key> {
-        let mut removed: HashMap<Key, u32> = HashMap::new();
+        let mut removed = Counts::default();
         let later = own
             .removed
             .iter()

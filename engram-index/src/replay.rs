@@ -203,7 +203,7 @@ impl Making {
         let step = filled.as_ref().unwrap_or(step);
         let text = &step.after;
         let (old, origins): (Rc<[Key]>, Rc<[Origin]>) = match &step.before {
-            Some(before) => (Rc::from(before.as_slice()), self.seen(step, before)),
+            Some(before) => (before.clone(), self.seen(step, before)),
             None if step.kind == Kind::Created => (Rc::default(), Rc::default()),
             // Nobody knows which of the lines were there before.
             None => {
@@ -225,9 +225,7 @@ impl Making {
             self.put_text(step, old.clone(), origins.clone(), None);
         }
         let hunks = diff::hunks(&old, text);
-        let kept = diff::stayed(&hunks, text.len());
-        let of = |from: Option<usize>| from.map_or(Origin::Made(at), |old| origins[old]);
-        self.put(step, kept.into_iter().map(of).collect(), Some(at));
+        self.put(step, carried(&origins, &hunks, Origin::Made(at)), Some(at));
     }
 
     /// A piece of a known text changes it where it has one place. Else it is kept for what it is.
@@ -248,11 +246,8 @@ impl Making {
             (Some(state), Some(place)) => state.origins[*place..place + before.len()].to_vec(),
             _ => self.origins_of_run(step.file, before),
         };
-        let kept = diff::stayed(&diff::hunks(before, &step.after), step.after.len());
-        let new: Vec<Origin> = kept
-            .into_iter()
-            .map(|from| from.map_or(Origin::Made(at), |old| origins[old]))
-            .collect();
+        let hunks = diff::hunks(before, &step.after);
+        let new = carried(&origins, &hunks, Origin::Made(at));
         if let (Some(state), [place]) = (&state, places.as_slice()) {
             let (mut lines, mut all) = (state.lines.to_vec(), state.origins.to_vec());
             lines.splice(*place..place + before.len(), step.after.iter().copied());
@@ -262,7 +257,7 @@ impl Making {
             self.now
                 .entry(step.file)
                 .and_modify(|state| state.is_stale = true);
-            let gone: Vec<Key> = diff::hunks(before, &step.after)
+            let gone: Vec<Key> = hunks
                 .into_iter()
                 .flat_map(|hunk| before[hunk.old].to_vec())
                 .collect();
@@ -274,7 +269,7 @@ impl Making {
             }
         }
         self.touched.insert(step.file);
-        self.keep_piece(step.file, step.after.as_slice().into(), new.into());
+        self.keep_piece(step.file, step.after.clone(), new);
     }
 
     /// Lines at the end of a known text, or a piece.
@@ -282,12 +277,12 @@ impl Making {
         let new = vec![Origin::Made(at); step.after.len()];
         let state = self.now.get(&step.file);
         if let Some(state) = state.filter(|state| state.whole && !state.is_stale) {
-            let lines = [&state.lines, step.after.as_slice()].concat();
+            let lines = [&*state.lines, &*step.after].concat();
             let origins = [&state.origins, new.as_slice()].concat();
             self.put_text(step, lines.into(), origins.into(), Some(at));
         }
         self.touched.insert(step.file);
-        self.keep_piece(step.file, step.after.as_slice().into(), new.into());
+        self.keep_piece(step.file, step.after.clone(), new.into());
     }
 
     /// The origins of lines that stand together in an earlier piece.
@@ -332,7 +327,7 @@ impl Making {
     }
 
     fn put(&mut self, step: &Step, origins: Rc<[Origin]>, by: Option<usize>) {
-        self.put_text(step, step.after.as_slice().into(), origins, by);
+        self.put_text(step, step.after.clone(), origins, by);
     }
 
     /// The next text of a file; `by` is the step that made it, if a call did.
@@ -481,6 +476,18 @@ fn place_after(place: usize, hunks: &[Hunk]) -> usize {
         (old_end, new_end) = (hunk.old.end, hunk.new.end);
     }
     place - old_end + new_end
+}
+
+/// The origins of a text after these hunks, which have a new one.
+fn carried(old: &[Origin], hunks: &[Hunk], new: Origin) -> Rc<[Origin]> {
+    let (mut all, mut at) = (Vec::with_capacity(old.len()), 0);
+    for hunk in hunks {
+        all.extend_from_slice(&old[at..hunk.old.start]);
+        all.extend(std::iter::repeat_n(new, hunk.new.len()));
+        at = hunk.old.end;
+    }
+    all.extend_from_slice(&old[at..]);
+    all.into()
 }
 
 fn whole(lines: &[Key]) -> Vec<Hunk> {
