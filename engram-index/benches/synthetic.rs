@@ -196,7 +196,11 @@ impl Tape {
         let gone = &old[start - above..old.len() - end + below];
         let come = &new[start - above..new.len() - end + below];
         let is_there = |run: &&[&str]| *run == gone;
-        if gone.is_empty() || old.windows(gone.len()).filter(is_there).count() != 1 {
+        // A string that becomes nothing leaves an empty line.
+        if gone.is_empty()
+            || come.is_empty()
+            || old.windows(gone.len()).filter(is_there).count() != 1
+        {
             return false;
         }
         let (old, new) = (gone.join("\n"), come.join("\n"));

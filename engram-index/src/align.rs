@@ -204,16 +204,13 @@ fn drop_unclear(
 /// Lines that stand more often than in the old text are taken out at the ends of runs: who wrote what stands beside them may have written them too.
 /// Inside a run, between lines that tell, they stayed with these.
 fn drop_ends(texts: &Texts<'_>, from: &mut [Option<usize>], unclear: &mut [bool]) {
-    let (old, new, whole) = (texts.old, texts.new, texts.whole);
+    let new = texts.new;
     let is_more = |at: usize| texts.is_more(&new[at]);
     let tells = |at: &usize| letters(new[*at]) >= ENOUGH_OF_ONE && !is_more(*at);
     for run in runs(from) {
         let end = run.new + run.count;
-        // The texts begin or end together.
-        let begins = whole && (run.old, run.new) == (0, 0);
-        let ends = whole && (run.old + run.count, end) == (old.len(), new.len());
-        let first = (run.new..end).find(|at| begins || tells(at));
-        let last = (run.new..end).rev().find(|at| ends || tells(at));
+        let first = (run.new..end).find(tells);
+        let last = (run.new..end).rev().find(tells);
         let inside = first.unwrap_or(end)..last.map_or(run.new, |last| last + 1);
         for at in (run.new..end).filter(|at| is_more(*at) && !inside.contains(at)) {
             (from[at], unclear[at]) = (None, true);
@@ -254,7 +251,9 @@ fn telling(texts: &Texts<'_>, from: &[Option<usize>], settled: &Settled) -> Vec<
         .map(|run| letters_of(&new[run.new..run.new + run.count]))
         .sum();
     let known: Vec<Key> = old.iter().copied().filter(|key| !is_hole(*key)).collect();
-    let is_kin = 2 * stayed >= letters_of(new).min(letters_of(&known)) && stayed > 0;
+    // A text of which little is known is no text that is mostly this one.
+    let is_enough = stayed >= if whole { 1 } else { ENOUGH };
+    let is_kin = 2 * stayed >= letters_of(new).min(letters_of(&known)) && is_enough;
     let keys = |run: &Run| &new[run.new..run.new + run.count];
     // What was replaced line by line between two runs moves nothing: runs at one distance tell together.
     let keeps_distance = |one: &Run, other: &Run| other.new - one.new == other.old - one.old;
@@ -335,8 +334,10 @@ pub fn find_runs(
         if segment.iter().any(|key| in_old.contains_key(key)) {
             for run in runs(&diff::stayed(&diff::hunks(old, segment), segment.len())) {
                 let keys = &segment[run.new..run.new + run.count];
-                // The ends may belong to what stands beside.
-                let telling = |key: &&Key| letters(**key) < 4;
+                // The ends may belong to what stands beside: so may a short line that the old text has elsewhere too.
+                let telling = |key: &&Key| {
+                    letters(**key) < 4 || (letters(**key) < LONG && in_old.get(*key) > Some(&1))
+                };
                 let skip = keys.iter().take_while(telling).count();
                 let keys =
                     &keys[skip..keys.len() - keys[skip..].iter().rev().take_while(telling).count()];
@@ -395,10 +396,19 @@ mod tests {
 
     #[test]
     fn of_equal_lines_side_by_side_nobody_knows_which_is_new() {
-        assert_eq!(
-            stayed(CODE, &CODE.replace("}\n\ndef", "}\n}\n\ndef")),
-            "01--3456"
-        );
+        let (old, new) = (keys(CODE), keys(&CODE.replace("}\n\ndef", "}\n}\n\ndef")));
+        let from = align(&old, &new, &|one, other| one == other, true).from;
+        let expected = [
+            Some(0),
+            Some(1),
+            None,
+            None,
+            Some(3),
+            Some(4),
+            Some(5),
+            None,
+        ];
+        assert_eq!(from, expected);
         let doubled = format!("{CODE}{CODE}");
         assert_eq!(stayed(CODE, &doubled), "-".repeat(14));
     }

@@ -324,10 +324,11 @@ fn printed(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn()?;
-    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
-        stdin.write_all(input.as_bytes())?;
-    }
     let (out, errors) = (read(child.stdout.take()), read(child.stderr.take()));
+    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input.map(str::to_owned)) {
+        // It ends when the other end is closed, at the latest when the child is killed.
+        thread::spawn(move || stdin.write_all(input.as_bytes()));
+    }
     let left = || most.saturating_sub(began.elapsed());
     let both = out
         .recv_timeout(left())

@@ -24,6 +24,10 @@ pub struct Line {
     pub words: Who,
     /// The same line has the same number, wherever it stands.
     pub id: usize,
+    /// The line that it was copied from.
+    copy_of: Option<usize>,
+    /// `who` and `told` before a person changed its white space.
+    formatted: Option<(Who, Who)>,
 }
 
 /// What lines are like.
@@ -164,8 +168,10 @@ pub fn at_last() -> impl Strategy<Value = Step> {
 pub struct World {
     pub lines: Vec<Line>,
     made: usize,
-    /// Texts that may come back.
-    pub removed: HashSet<String>,
+    /// Texts that may come back, without white space around them.
+    removed: HashSet<String>,
+    /// Lines that a person put somewhere else.
+    moved: HashSet<usize>,
     /// The texts before each step.
     earlier: Vec<Vec<Line>>,
 }
@@ -197,12 +203,27 @@ impl World {
     /// Who writes again what was removed is not told apart from who wrote it first, if a person removed it, or if it is no common line.
     fn put(&mut self, by: Option<usize>, range: Range<usize>, lines: Vec<Line>) {
         let before = self.lines.clone();
-        let gone = self.lines.splice(range, lines).map(|line| line.text);
-        let may_come_back = |text: &String| by.is_none() || !COMMON.contains(&text.as_str());
-        self.removed.extend(gone.filter(may_come_back));
+        let gone: Vec<Line> = self.lines.splice(range, lines).collect();
+        let is_common = |line: &Line| COMMON.iter().any(|text| text.trim() == line.text.trim());
+        self.remember(gone.iter().filter(|line| by.is_none() || !is_common(line)));
         if let Some(by) = by {
             self.tell(&before, Who::Session(by));
         }
+    }
+
+    fn remember<'l>(&mut self, gone: impl Iterator<Item = &'l Line>) {
+        let texts = gone.map(|line| line.text.trim().to_owned());
+        self.removed.extend(texts);
+    }
+
+    /// True if such a line was removed, and somebody may have written it again.
+    pub fn may_be_again(&self, line: &Line) -> bool {
+        self.removed.contains(line.text.trim())
+    }
+
+    /// True for a copy of a line that a person put somewhere else: in the text, the copy stands where the line stood.
+    pub fn stands_for_another(&self, line: &Line) -> bool {
+        line.copy_of.is_some_and(|id| self.moved.contains(&id))
     }
 
     /// What a tape says of an edit: new are the lines between the longest common beginning and the longest common end of the rest, but for those
@@ -288,12 +309,15 @@ impl World {
             }
             Step::Move { at, count } => {
                 let block: Vec<Line> = self.lines.drain(range(at, count)).collect();
+                self.moved.extend(block.iter().map(|line| line.id));
                 let to = (at * 7 + count) % (self.lines.len() + 1);
                 self.lines.splice(to..to, block);
                 None
             }
             Step::Turn { at, count } => {
-                self.lines[range(at, count)].reverse();
+                let block = &mut self.lines[range(at, count)];
+                self.moved.extend(block.iter().map(|line| line.id));
+                block.reverse();
                 None
             }
             Step::Reformat => {
@@ -303,7 +327,7 @@ impl World {
             Step::Revert { steps } => {
                 let back = self.earlier[self.earlier.len().saturating_sub(steps + 1)].clone();
                 let gone = std::mem::replace(&mut self.lines, back);
-                self.removed.extend(gone.into_iter().map(|line| line.text));
+                self.remember(gone.iter());
                 None
             }
         }
@@ -311,15 +335,15 @@ impl World {
 
     /// Lines that somebody writes once more.
     fn again(&mut self, who: Who, range: Range<usize>) -> Vec<Line> {
-        let texts: Vec<String> = self.lines[range]
-            .iter()
-            .map(|line| line.text.clone())
-            .collect();
-        let line = |text| {
+        let copied: Vec<Line> = self.lines[range].to_vec();
+        let line = |line: Line| {
             self.made += 1;
-            made_by(who, text, self.made)
+            Line {
+                copy_of: Some(line.id),
+                ..made_by(who, line.text, self.made)
+            }
         };
-        texts.into_iter().map(line).collect()
+        copied.into_iter().map(line).collect()
     }
 
     fn reformat(&mut self) {
@@ -329,8 +353,15 @@ impl World {
                 None => line.text.replacen("    ", "\t", 1),
             };
             if text != line.text {
-                self.removed.insert(std::mem::replace(&mut line.text, text));
-                (line.who, line.told) = (Who::Person, Who::Person);
+                line.text = text;
+                // The second time, the line is again as it was written.
+                (line.who, line.told) = match line.formatted.take() {
+                    Some(written) => written,
+                    None => {
+                        line.formatted = Some((line.who, line.told));
+                        (Who::Person, Who::Person)
+                    }
+                };
             }
         }
     }
@@ -349,6 +380,8 @@ fn made_by(who: Who, text: String, id: usize) -> Line {
         told: who,
         words: who,
         id,
+        copy_of: None,
+        formatted: None,
     }
 }
 
