@@ -10,6 +10,8 @@ pub static BUILTIN: &[&Registration] = &[
     &crate::codex::REGISTRATION,
     #[cfg(feature = "opencode")]
     &crate::opencode::REGISTRATION,
+    #[cfg(feature = "opencode")]
+    &crate::opencode::KILO,
     #[cfg(feature = "gemini")]
     &crate::gemini::REGISTRATION,
     #[cfg(feature = "cursor")]

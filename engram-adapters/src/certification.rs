@@ -3,6 +3,7 @@
 use std::fmt;
 
 use engram_conformance::gaps::GapRow;
+use engram_core::descriptor::AdapterDescriptor;
 
 /// Rewrites a session as if an unknown version had written it; `None` if that does not apply to the session.
 pub type UnknownVersionFn = fn(&str) -> Option<String>;
@@ -15,6 +16,7 @@ pub struct Certification {
     with_unknown_version: Option<UnknownVersionFn>,
     prints_sessions: bool,
     unmarked_captures: &'static [&'static str],
+    base: Option<&'static AdapterDescriptor>,
 }
 
 impl fmt::Debug for Certification {
@@ -41,6 +43,7 @@ impl Certification {
             with_unknown_version: None,
             prints_sessions: false,
             unmarked_captures: &[],
+            base: None,
         }
     }
 
@@ -84,6 +87,20 @@ impl Certification {
             unmarked_captures: versions,
             ..self
         }
+    }
+
+    /// States that the harness is a fork of the one with this descriptor. The recordings of that one prove what both claim.
+    #[must_use]
+    pub const fn with_base(self, base: &'static AdapterDescriptor) -> Certification {
+        Certification {
+            base: Some(base),
+            ..self
+        }
+    }
+
+    /// The descriptor of the harness that this one is a fork of.
+    pub fn base(&self) -> Option<&'static AdapterDescriptor> {
+        self.base
     }
 
     /// How recordings show the gaps that only this harness has.

@@ -40,12 +40,12 @@ pub fn homes(registry: &Registry, surroundings: &Surroundings<'_>) -> Vec<Home> 
 }
 
 /// Programs whose sessions no adapter reads, with the directory below the home directory where recordings of them have their sessions.
-const UNREAD: [(&str, &str); 5] = [
+const UNREAD: &[(&str, &str)] = &[
     ("Pi", ".pi/agent/sessions"),
     ("Copilot CLI", ".copilot/session-state"),
     ("Qwen Code", ".qwen/projects"),
-    ("Kilo Code", ".local/share/kilo"),
     ("OpenClaw", ".openclaw/agents"),
+    ("TRAE CLI", ".trae/cli/sessions"),
 ];
 
 /// The programs that have sessions below this home directory, and that are not read.
@@ -88,6 +88,10 @@ mod tests {
             of("C:\\Users\\dev\\.pi\\agent\\sessions\\a.jsonl"),
             Some("Pi")
         );
+        assert_eq!(
+            of("/home/dev/.trae/cli/sessions/2026/10/01/rollout-1.jsonl"),
+            Some("TRAE CLI")
+        );
         assert_eq!(of("/home/dev/.gemini/tmp/p/chats/a.jsonl"), None);
     }
 
@@ -116,6 +120,7 @@ mod tests {
             "claude-code /h/.config/Claude/local-agent-mode-sessions",
             "codex /h/.codex",
             "opencode /h/.local/share/opencode",
+            "kilo /h/.local/share/kilo",
             "gemini /h/.gemini",
             "cursor /h/.cursor",
             "cursor /h/.config/cursor",

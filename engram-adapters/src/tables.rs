@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use engram_core::coverage::{Coverage, Grade};
+use engram_core::descriptor::Gap;
 use engram_core::event::Kind;
 use engram_core::version::Revision;
 
@@ -172,10 +173,20 @@ pub fn adapters(registry: &Registry) -> Table {
 /// Every known loss of one adapter: which kinds and revisions claim less because of it, and the fixture that shows it.
 pub fn gaps(registration: &Registration) -> Table {
     let descriptor = registration.descriptor();
-    let rows = descriptor.gaps.iter().map(|gap| {
+    let revisions = descriptor.matrix.revisions;
+    let is_claimed = |gap: &&Gap| {
+        let of_kind = |coverage: &Coverage, kind| coverage.grade(kind).gaps().contains(&gap.code);
+        let mut revisions = revisions.iter();
+        revisions.any(|revision| {
+            Kind::ALL
+                .iter()
+                .any(|kind| of_kind(&revision.coverage, *kind))
+        })
+    };
+    // A fork has descriptions of gaps that only its base claims.
+    let rows = descriptor.gaps.iter().filter(is_claimed).map(|gap| {
         let has_gap =
             |coverage: &Coverage, kind: Kind| coverage.grade(kind).gaps().contains(&gap.code);
-        let revisions = descriptor.matrix.revisions;
         let kinds = Kind::ALL.into_iter().filter(|kind| {
             revisions
                 .iter()

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use engram_core::adapter::StreamAdapter;
+use engram_core::descriptor::AdapterDescriptor;
 use engram_core::tool_kind::ToolKind;
 
 use crate::gaps::GapRow;
@@ -50,6 +51,8 @@ pub struct Capabilities<'o> {
     pub with_unknown_version: Option<fn(&str) -> Option<String>>,
     /// Omission rules that no recording uses and that unit tests of the adapter prove.
     pub unit_tested_rules: &'o [&'o str],
+    /// For a fork of another harness, the descriptor of that one: the recordings there prove the claims, gaps and rules that both have.
+    pub base: Option<&'static AdapterDescriptor>,
 }
 
 impl fmt::Debug for Capabilities<'_> {
@@ -70,6 +73,7 @@ impl Default for Capabilities<'_> {
             gaps: &[],
             with_unknown_version: None,
             unit_tested_rules: &[],
+            base: None,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;
+use engram_core::error::ErrorCode;
+use engram_core::head::Head;
 use engram_core::pipeline::Options;
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
@@ -371,4 +373,23 @@ fn instructions_in_the_header_of_a_document_have_its_pointer() {
         (&context["text"], &context["origin"]["pointer"]),
         (&json!("be brief"), &json!("/session/instructions"))
     );
+}
+
+/// Synthetic: the header is that of public readers' tests for TRAE CLI 0.201.4, whose program is closed.
+#[test]
+fn a_rollout_of_trae_is_not_codex() {
+    let facts = |provider: &str| json!({"model_provider": provider, "originator": "codex-tui"});
+    let line = (
+        "event_msg",
+        json!({"type": "user_message", "message": "Hello."}),
+    );
+    let detect = |provider: &str| {
+        let log = session_with(facts(provider), &[line.clone()]);
+        let found = crate::detect(&Head::new(log.as_bytes(), true));
+        found
+            .map(|(registration, _)| registration.id())
+            .map_err(|error| error.code)
+    };
+    assert_eq!(detect("openai"), Ok("codex"));
+    assert_eq!(detect("trae"), Err(ErrorCode::UnknownHarness));
 }

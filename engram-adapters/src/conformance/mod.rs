@@ -109,6 +109,7 @@ pub fn with_capabilities<T>(
         gaps: certification.gap_rows(),
         with_unknown_version: certification.unknown_version(),
         unit_tested_rules: &unit_tested,
+        base: certification.base(),
     })
 }
 

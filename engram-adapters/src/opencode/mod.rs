@@ -1,4 +1,4 @@
-//! OpenCode: `opencode export` JSON, exports written from its stores, and `run --format json` streams, 0.1.174 and later.
+//! OpenCode, and its forks ([`family`]): `opencode export` JSON, exports written from its stores, and `run --format json` streams, 0.1.174 and later.
 
 use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
@@ -14,7 +14,10 @@ use crate::shared::value::Value;
 #[cfg(feature = "conformance")]
 mod certification;
 mod descriptor;
+mod dialect;
 mod emit;
+mod family;
+mod kilo;
 mod notes;
 mod plan;
 mod record_facts;
@@ -31,6 +34,7 @@ mod wrappers;
 from_tables!("opencode");
 
 use emit::Events;
+use family::{FAMILIES, OF_KILO, OF_OPENCODE};
 use notes::Notes;
 use revisions::{STEP_STREAM, STREAM};
 use source::detect;
@@ -42,33 +46,46 @@ const HOMES: &[HomeDirectory] = &[
 ];
 
 /// The adapter and everything that belongs to it.
-pub(crate) static REGISTRATION: Registration = registration();
-
-const fn registration() -> Registration {
-    let registration = Registration::new(&OpenCode)
-        .with_tools(&tools::TOOLS)
-        .with_homes(HOMES)
-        .with_side_info(source::side_info::side_info)
-        .with_store_opener(&source::store::OPENER)
-        .with_forms(source::session_forms::FORMS);
+pub(crate) static REGISTRATION: Registration = {
+    let registration = registration::<OF_OPENCODE>(&Adapter(OF_OPENCODE)).with_homes(HOMES);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration
+};
+
+/// Kilo, a fork.
+pub(crate) static KILO: Registration = {
+    let registration = registration::<OF_KILO>(&Adapter(OF_KILO)).with_homes(kilo::HOMES);
+    #[cfg(feature = "conformance")]
+    let registration = registration
+        .with_certification(certification::CERTIFICATION.with_base(&descriptor::DESCRIPTOR));
+    registration
+};
+
+/// What the harness at this place of [`FAMILIES`] registers.
+const fn registration<const FAMILY: usize>(adapter: &'static Adapter) -> Registration {
+    Registration::new(adapter)
+        .with_tools(&tools::TOOLS)
+        .with_side_info(source::side_info::side_info)
+        .with_store_opener(const { &source::store::opener::<FAMILY>() })
+        .with_forms(source::session_forms::FORMS)
 }
 
-struct OpenCode;
+/// The adapter of the harness at this place of [`FAMILIES`].
+struct Adapter(usize);
 
-impl StreamAdapter for OpenCode {
+impl StreamAdapter for Adapter {
     fn describe(&self) -> &'static AdapterDescriptor {
-        &descriptor::DESCRIPTOR
+        FAMILIES[self.0].descriptor
     }
 
     fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
-        detect::probe(head)
+        let (family, evidence) = detect::probe(head)?;
+        (family == self.0).then_some(evidence)
     }
 
     fn marks(&self) -> Vec<&'static str> {
-        format::mark::ALL.to_vec()
+        FAMILIES[self.0].marks.to_vec()
     }
 
     fn identify(&self, head: &Head<'_>) -> Identity {

@@ -1,49 +1,22 @@
 //! The version matrix of OpenCode's sessions. The only place where versions are compared.
 
-use engram_core::adapter::Identity;
 use engram_core::coverage::{Coverage, Grade};
-use engram_core::version::{Revision, Support, VersionMatrix};
+use engram_core::version::{Revision, VersionMatrix};
 
 use super::swept::SWEPT;
-
-/// Differences between revisions that the records themselves do not show, named after behaviour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Dialect {
-    /// `read` is proven to count lines only. Older versions count the empty text after the last line end as a line; but a newer version
-    /// may have continued a session of an older one.
-    pub counts_only_lines: bool,
-    /// Moves by `apply_patch` are proven to be logged as such.
-    pub moves_are_links: bool,
-    /// The stream is one of 2.x, which counts tokens in another way.
-    pub is_step: bool,
-}
 
 /// Parts are inside messages.
 const MESSAGE_PARTS: &str = "message-parts";
 /// Parts are records of their own.
 const PART_RECORDS: &str = "part-records";
 /// `read` counts lines only.
-const COUNTED_LINES: &str = "counted-lines";
+pub(super) const COUNTED_LINES: &str = "counted-lines";
 /// The schema of `run --format json`, which records no version.
 pub(super) const STREAM: &str = "run-stream";
 /// The schema of sessions of 2.x: one record per message, without parts. An export of 2.x has no version.
 pub(super) const STEPS: &str = "step-messages";
 /// The schema of `run --format json` of 2.x.
 pub(super) const STEP_STREAM: &str = "step-stream";
-
-/// The dialect of the version that created a session, or of a stream. A version that is ahead has that of the newest revision; of unknown
-/// versions nothing is assumed.
-pub(super) fn dialect(identity: &Identity) -> Dialect {
-    let (revision, support) = MATRIX.resolve(identity.version.as_deref());
-    let known =
-        revision.filter(|_| matches!(support, Support::Tested | Support::Between | Support::Ahead));
-    let counts_only_lines = known.is_some_and(|revision| revision.schema == COUNTED_LINES);
-    Dialect {
-        counts_only_lines,
-        moves_are_links: counts_only_lines || identity.schema == Some(STREAM),
-        is_step: identity.schema == Some(STEP_STREAM),
-    }
-}
 
 const fn coverage(
     msg_in: Grade,
@@ -128,7 +101,7 @@ const PATCHED_EDITS: Grade = Grade::Partial(&[
 ]);
 
 /// Moves by `apply_patch`.
-const MOVES: Grade = Grade::Partial(&["link.no_range"]);
+pub(super) const MOVES: Grade = Grade::Partial(&["link.no_range"]);
 
 /// Edits of 0.1.174: a diff alone, and none where the call failed after it wrote.
 const FIRST_EDITS: Grade = Grade::Partial(&[
@@ -179,6 +152,26 @@ pub(super) const WEAKEST: Coverage = Coverage {
     )
 };
 
+/// The claims for sessions of the newest versions of 1.x.
+pub(super) const OF_COUNTED_LINES: Coverage = Coverage {
+    meta: LAST_TITLE,
+    tool_call: CALLS,
+    ..coverage(PROMPTS, Grade::Full, UNMARKED_READS, PATCHED_EDITS, MOVES)
+};
+
+/// The claims for streams of 1.x.
+pub(super) const OF_STREAM: Coverage = Coverage {
+    meta: CACHED_INPUT,
+    tool_call: CALLS,
+    ..coverage(
+        Grade::None,
+        Grade::Partial(&["stream.no_reasoning"]),
+        UNMARKED_READS,
+        UNMARKED_EDITS,
+        MOVES,
+    )
+};
+
 /// The matrix.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
@@ -212,11 +205,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: COUNTED_LINES,
             versions: Some(">=1.3.0, <=1.18.34"),
             tested: &["1.3.0", "1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
-            coverage: Coverage {
-                meta: LAST_TITLE,
-                tool_call: CALLS,
-                ..coverage(PROMPTS, Grade::Full, UNMARKED_READS, PATCHED_EDITS, MOVES)
-            },
+            coverage: OF_COUNTED_LINES,
         },
         Revision {
             schema: STEPS,
@@ -249,26 +238,16 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: STREAM,
             versions: None,
             tested: &["1.0.0", "1.0.98", "1.1.53", "1.14.34", "1.18.33", "1.18.34"],
-            coverage: Coverage {
-                meta: CACHED_INPUT,
-                tool_call: CALLS,
-                ..coverage(
-                    Grade::None,
-                    Grade::Partial(&["stream.no_reasoning"]),
-                    UNMARKED_READS,
-                    UNMARKED_EDITS,
-                    MOVES,
-                )
-            },
+            coverage: OF_STREAM,
         },
     ],
     swept: SWEPT,
     known_bad: &[],
 };
 
-/// When each known migration of the database was written, as its name begins (1.2.1 to 1.18.34).
+/// When each known migration of the database was written, as its name begins (OpenCode 1.2.1 to 2.0.26, Kilo 7.0.33 to 7.7.9).
 #[cfg(feature = "sqlite")]
-const MIGRATIONS: [&str; 66] = [
+const MIGRATIONS: &[&str] = &[
     "20260127222353",
     "20260211171708",
     "20260213144116",
@@ -322,6 +301,7 @@ const MIGRATIONS: [&str; 66] = [
     "20260709163752",
     "20260709190621",
     "20260710025429",
+    "20260714141136", // Kilo.
     "20260716020354",
     "20260722170000",
     "20260730195856",
@@ -333,6 +313,9 @@ const MIGRATIONS: [&str; 66] = [
     "20260812213948",
     "20260819222447",
     "20260823191254",
+    "20260828074139", // Kilo.
+    "20260903104806", // Kilo.
+    "20260907102000", // Kilo.
     "20260910120000",
     "20260923013825",
     "20261007190000",
@@ -354,30 +337,4 @@ pub(super) fn is_known_migration(name: &str) -> bool {
 pub(super) fn is_newer_migration(name: &str) -> bool {
     name.get(..14)
         .is_some_and(|time| time.bytes().all(|byte| byte.is_ascii_digit()) && time > NEWEST_OF_1X)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_version_that_is_ahead_is_read_like_the_newest_and_an_unknown_one_is_not() {
-        let counts_only_lines = |version: &str| {
-            dialect(&Identity {
-                version: Some(version.to_owned()),
-                ..Identity::default()
-            })
-            .counts_only_lines
-        };
-        assert!(
-            ["1.3.0", "1.4.0", "1.18.34", "1.18.35", "99.0.0"]
-                .into_iter()
-                .all(counts_only_lines)
-        );
-        assert!(
-            !["0.1.0", "1.0.98", "1.2.28", "local"]
-                .into_iter()
-                .any(counts_only_lines)
-        );
-    }
 }

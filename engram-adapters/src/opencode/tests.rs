@@ -4,11 +4,13 @@ use std::path::Path;
 
 use engram_core::adapter::SideInfo;
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::head::Head;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Options};
 use engram_core::policy::Policy;
 use serde_json::Value;
 
+use super::format::mark;
 use crate::open::store::Store;
 use crate::registry::Registry;
 use crate::sessions::open_store;
@@ -63,6 +65,44 @@ fn export(parts: &str) -> String {
     let info = r#"{"id":"ses_1","version":"1.18.34","time":{"created":1000,"updated":2000}}"#;
     let message = r#"{"id":"msg_1","role":"assistant","time":{"created":1001},"modelID":"m"}"#;
     format!(r#"{{"info":{info},"messages":[{{"info":{message},"parts":[{parts}]}}]}}"#)
+}
+
+/// The adapter and the marks of a log.
+fn recognised(log: &str) -> Option<(&'static str, Vec<&'static str>)> {
+    let head = Head::new(log.as_bytes(), true);
+    let (registration, evidence) = Registry::builtin().detect(&head).ok()?;
+    Some((registration.id(), evidence.marks))
+}
+
+#[test]
+fn version_or_times_tell_a_fork() {
+    let export = |version: &str| export("").replace("1.18.34", version);
+    assert_eq!(
+        recognised(&export("7.7.9")),
+        Some(("kilo", vec![mark::KILO_EXPORT]))
+    );
+    for version in ["1.18.34", "6.0.0", "8.0.0"] {
+        let found = recognised(&export(version));
+        assert_eq!(found, Some(("opencode", vec![mark::EXPORT])), "{version}");
+    }
+    let line = |kind: &str, more: &str| {
+        format!(
+            r#"{{"type":"{kind}","timestamp":1,"sessionID":"ses_1","part":{{"id":"prt_1","messageID":"msg_1"{more}}}}}"#
+        )
+    };
+    let text = line("text", r#","type":"text","text":"x","time":{"start":1}"#);
+    let finish = line(
+        "step_finish",
+        r#","type":"step-finish","time":{"start":1,"end":2,"elapsed":1}"#,
+    );
+    assert_eq!(
+        recognised(&text),
+        Some(("opencode", vec![mark::STREAM_PART]))
+    );
+    assert_eq!(
+        recognised(&format!("{text}\n{finish}\n")),
+        Some(("kilo", vec![mark::KILO_STREAM_STEP]))
+    );
 }
 
 #[test]

@@ -311,7 +311,7 @@ impl<'n> Visitor<RawNode<'n>> for Found {
     }
 }
 
-/// The adapters with declared types: descriptor, table, and declared table.
+/// The adapters with declared types: descriptor, table, and declared table. A fork has the table of another adapter.
 fn tables() -> Vec<(
     AdapterDescriptor,
     &'static MemberTable,
@@ -321,10 +321,12 @@ fn tables() -> Vec<(
         let table = descriptor.members?.table().expect("a table");
         Some((descriptor, table, table.declared()?))
     };
-    registered()
-        .adapters()
+    let found = registered().adapters();
+    let mut found: Vec<_> = found
         .filter_map(|entry| table(entry.descriptor()))
-        .collect()
+        .collect();
+    found.dedup_by(|(_, table, _), (_, before, _)| std::ptr::eq(*table, *before));
+    found
 }
 
 /// The members of all samples of an adapter.

@@ -28,6 +28,7 @@ golden! {
     tapes_of_codex: "codex",
     tapes_of_cursor: "cursor",
     tapes_of_gemini: "gemini",
+    tapes_of_kilo: "kilo",
     tapes_of_opencode: "opencode",
     tapes_of_tool_intent: "tool-intent",
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 
+use engram_adapters::Registration;
 use engram_adapters::shared::value::{StructuralIndex, Value, parse};
 use engram_core::adapter::{Evidence, Framing};
 use engram_core::error::ErrorCode;
@@ -38,6 +39,10 @@ const NAMES_THE_HARNESS: &[(&str, &[&str])] = &[
     ("history.role+parts", &["/history"]),
     ("export.info.id=ses_+version,messages", &["/info"]),
     ("export.info.id=ses_+location,messages", &["/info"]),
+    (
+        "export.info.id=ses_+version=7,messages",
+        &["/info", "/info/version"],
+    ),
     ("run.sessionID=ses_+part.messageID=msg_", &["/type"]),
     ("transcript.json", &["/messages"]),
     (
@@ -201,12 +206,24 @@ enum Found {
     Wrong(String),
 }
 
+/// True if two adapters have one member table.
+fn has_table_of(entry: &Registration, artifact: &Artifact) -> bool {
+    let table = |entry: &Registration| entry.descriptor().members;
+    let (one, other) = (table(entry), table(artifact.entry));
+    one.zip(other)
+        .is_some_and(|(one, other)| std::ptr::eq(one, other))
+}
+
 fn found(trial: &Trial<'_>) -> Found {
     let Trial {
         artifact, bytes, ..
     } = trial;
     match registered().detect(&Head::new(bytes, true)) {
         Err(error) if error.code == ErrorCode::UnknownHarness => return Found::NoHarness,
+        // The harness that this one is a fork of.
+        Ok((entry, _)) if entry.id() != artifact.entry.id() && has_table_of(entry, artifact) => {
+            return Found::NoHarness;
+        }
         Ok((entry, _)) if entry.id() == artifact.entry.id() => {}
         other => {
             return Found::Wrong(format!(

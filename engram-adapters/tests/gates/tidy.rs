@@ -213,7 +213,9 @@ fn stray_files(tree: &Path, cases: &[Case]) -> Vec<String> {
     let in_case = |path: &Path| {
         cases.iter().any(|case| path.starts_with(&case.directory))
             || path.starts_with(tree.join("_hostile"))
-            || ["README.md", "scenarios.tsv"].iter().any(|name| *path == tree.join(name))
+            || ["README.md", "scenarios.tsv"]
+                .iter()
+                .any(|name| *path == tree.join(name))
     };
     crate::tree::files(tree)
         .into_iter()

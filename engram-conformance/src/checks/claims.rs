@@ -3,13 +3,17 @@
 use std::collections::BTreeSet;
 
 use engram_core::coverage::Grade;
-use engram_core::descriptor::Omission;
+use engram_core::descriptor::{AdapterDescriptor, Gap, Omission};
 use engram_core::event::Kind;
 use engram_core::version::Revision;
 
 use crate::evidence::{Evidence, RevisionEvidence};
 use crate::outcome::Findings;
 use crate::subject::Subject;
+
+/// What a fork has from another harness.
+const OF_BASE: &str =
+    "claims, gaps and rules that the recordings of the harness it is a fork of prove";
 
 /// Pointers of field rules that would omit everything in a record.
 const TOO_WIDE: &[&str] = &[
@@ -20,6 +24,30 @@ const TOO_WIDE: &[&str] = &[
     "/payload/item/**",
     "/attachment/**",
 ];
+
+/// The descriptor of the harness that the subject is a fork of, if it claims the same for this schema.
+fn base_with_claims(
+    subject: &Subject<'_>,
+    revision: &Revision,
+) -> Option<&'static AdapterDescriptor> {
+    subject.capabilities.base.filter(|base| {
+        let same = base.matrix.schema(revision.schema);
+        same.is_some_and(|same| {
+            Kind::ALL
+                .iter()
+                .all(|kind| same.coverage.grade(*kind) == revision.coverage.grade(*kind))
+        })
+    })
+}
+
+/// True if the harness that the subject is a fork of has this gap, with a recording there.
+fn is_gap_of_base(subject: &Subject<'_>, gap: &Gap) -> bool {
+    let base = subject.capabilities.base;
+    base.is_some_and(|base| {
+        let mut gaps = base.gaps.iter();
+        gaps.any(|other| other.code == gap.code && other.fixture == gap.fixture)
+    })
+}
 
 /// The revisions that have recordings, with their evidence.
 fn with_evidence<'e>(
@@ -55,6 +83,8 @@ pub fn shown(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings
         {
             if shown.kinds.contains(kind.as_str()) {
                 findings.count("claims");
+            } else if base_with_claims(subject, revision).is_some() {
+                findings.note(OF_BASE);
             } else {
                 let grade = revision.coverage.grade(kind).as_str();
                 findings.fail(
@@ -118,6 +148,10 @@ pub fn gaps(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings)
             .get(revision.schema)
             .cloned()
             .unwrap_or_default();
+        if base_with_claims(subject, revision).is_some() {
+            findings.note(OF_BASE);
+            continue;
+        }
         for kind in Kind::ALL {
             if let Grade::Partial(codes) = revision.coverage.grade(kind) {
                 for code in codes.iter().filter(|code| !shown.gaps.contains_key(**code)) {
@@ -132,7 +166,8 @@ pub fn gaps(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings)
             }
         }
     }
-    for gap in subject.descriptor.gaps {
+    let own = |gap: &&Gap| !is_gap_of_base(subject, gap);
+    for gap in subject.descriptor.gaps.iter().filter(own) {
         let name = format!("{}/{}", subject.descriptor.harness_family, gap.fixture);
         match (subject.gap_row(gap.code), evidence.gaps.get(&name)) {
             (None, _) => findings.fail(name, format!("there is no test for the gap {}", gap.code)),
@@ -176,12 +211,21 @@ pub fn consistent(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Fin
             format!("claims the gap {gap}, but does not describe it"),
         )
     });
-    named.difference(&used).for_each(|gap| {
-        findings.fail(
-            id,
-            format!("describes the gap {gap}, but no claim names it"),
-        )
-    });
+    let of_base: BTreeSet<&str> = descriptor
+        .gaps
+        .iter()
+        .filter(|gap| is_gap_of_base(subject, gap))
+        .map(|gap| gap.code)
+        .collect();
+    let unused = named.difference(&used);
+    unused
+        .filter(|gap| !of_base.contains(*gap))
+        .for_each(|gap| {
+            findings.fail(
+                id,
+                format!("describes the gap {gap}, but no claim names it"),
+            )
+        });
     for kind in Kind::ALL {
         let weakest = revisions
             .iter()
@@ -235,6 +279,12 @@ pub fn rules(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings
             findings.count("rules");
         } else if subject.capabilities.unit_tested_rules.contains(&rule.rule) {
             findings.note("rules proved by a unit test");
+        } else if subject
+            .capabilities
+            .base
+            .is_some_and(|base| base.rule(rule.rule).is_some())
+        {
+            findings.note(OF_BASE);
         } else {
             findings.fail(
                 descriptor.adapter_id,

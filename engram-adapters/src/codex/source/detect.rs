@@ -24,6 +24,10 @@ const FIRST_FIELDS_BYTES: usize = 1024;
 /// Lines of the head that are searched. A file may begin with a cut line.
 const HEAD_LINES: usize = 32;
 
+/// The provider of TRAE CLI (`traex`, from 2.0 on), a fork that has Codex's header and other records (`history_mutation`). Public readers tell
+/// its sessions by it: agentsview (pull request 1349), botmux and deja-vu. No adapter reads them yet.
+const TRAE: &str = "trae";
+
 /// The types of bare lines.
 const BARE_TYPES: [&str; 4] = [
     "message",
@@ -61,8 +65,11 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     let mut has_envelopes = false;
     let meta = find_envelope(head, |line| {
         has_envelopes = true;
-        meta(line).map(drop)
+        meta(line).map(|meta| raw_str(meta.model_provider()) == TRAE)
     });
+    if meta == Some(true) {
+        return None;
+    }
     if has_envelopes {
         marks.push(mark::ENVELOPE);
     }

@@ -7,10 +7,10 @@ use engram_core::steps::Emitter;
 
 use super::message_context::MessageContext;
 use super::system_events::emit_system;
+use crate::opencode::dialect::Dialect;
 use crate::opencode::readers::{InnerCall, StepDetails};
 use crate::opencode::results::call::{Call, CallEnd};
 use crate::opencode::results::tool_result::emit_result;
-use crate::opencode::revisions::Dialect;
 use crate::opencode::tools::TOOLS;
 use crate::shared::time::MillisFormatter;
 use crate::shared::value::{Field, Value, elements, non_empty_text, raw_str};

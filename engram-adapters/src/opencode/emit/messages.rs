@@ -13,11 +13,11 @@ use super::message_context::MessageContext;
 use super::session_state::SessionState;
 use super::system_events::emit_error;
 use super::usage::usage;
+use crate::opencode::dialect::Dialect;
 use crate::opencode::format::{MessageKind, rule};
 use crate::opencode::notes::Speaker;
 use crate::opencode::readers::{Envelope, Model, Summary, Tokens};
 use crate::opencode::record_facts::{ERROR, TOKENS};
-use crate::opencode::revisions::Dialect;
 use crate::shared::value::{Field, Value, non_empty_text};
 
 /// Converts a message's own record. Most repeat what earlier messages state.

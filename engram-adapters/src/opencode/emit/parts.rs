@@ -49,8 +49,13 @@ impl PartRecord<'_> {
     /// Sets the header of the part's events.
     pub(super) fn set_header(&self, clock: &mut MillisFormatter, out: &mut Emitter<'_>) {
         let time = Time::lenient_opt(self.part.time());
+        // What a request cost is known at its end. Kilo states both.
+        let end = match PartKind::named(raw_str(self.part.kind())) {
+            Some(PartKind::StepFinish) => time.end(),
+            _ => None,
+        };
         self.message.set_header(
-            integer(time.start().or(time.created())),
+            integer(end.or(time.start()).or(time.created())),
             self.part.id(),
             clock,
             out,

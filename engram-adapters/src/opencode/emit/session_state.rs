@@ -11,8 +11,8 @@ use super::replay::ReplayTracker;
 use super::revert::{Revert, Undone};
 use super::titles::Titles;
 use super::typed::Typed;
+use crate::opencode::dialect::{Dialect, dialect};
 use crate::opencode::plan::Decision;
-use crate::opencode::revisions::{Dialect, dialect};
 use crate::shared::time::MillisFormatter;
 
 /// What is remembered from record to record.

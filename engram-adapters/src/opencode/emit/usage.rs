@@ -4,8 +4,8 @@ use engram_core::event::{self, Meta, Usage};
 use engram_core::text::Text;
 
 use super::message_context::MessageContext;
+use crate::opencode::dialect::Dialect;
 use crate::opencode::readers::{Cache, Tokens};
-use crate::opencode::revisions::Dialect;
 use crate::shared::value::{Field, amount, count, count_or_zero, non_empty_text};
 
 /// Tokens and cost of a request of 1.x.

@@ -12,8 +12,8 @@ use engram_core::text::Text;
 use super::call::Call;
 use super::diffs::{Diff, Proof};
 use super::paths::absolute;
+use crate::opencode::dialect::Dialect;
 use crate::opencode::readers::{FileArgs, FileDiff, Metadata, PatchedFile};
-use crate::opencode::revisions::Dialect;
 use crate::shared::patch::{FileChange, begin_patch};
 use crate::shared::spans::{
     Rewrite, has_crlf, set_run, set_run_ranges, set_snippet, set_whole_file, spans_between,

@@ -7,8 +7,8 @@ use engram_core::steps::Emitter;
 use super::call::Call;
 use super::call_edits::{CallEdits, lines_of, snippet};
 use super::step_edits;
+use crate::opencode::dialect::Dialect;
 use crate::opencode::readers::FileArgs;
-use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::bool_opt;
 use crate::shared::value::{non_empty_text, text};
 

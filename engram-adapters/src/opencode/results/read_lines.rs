@@ -3,7 +3,7 @@
 use engram_core::event::Range;
 use memchr::memchr;
 
-use crate::opencode::revisions::Dialect;
+use crate::opencode::dialect::Dialect;
 
 /// The longest line that `read` does not cut, in UTF-16 code units (0.1.174 to 1.18.34).
 const MAX_LINE_UTF16: usize = 2000;

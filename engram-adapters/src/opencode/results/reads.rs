@@ -12,8 +12,8 @@ use super::call::Call;
 use super::paths::absolute;
 use super::read_lines::Lines;
 use super::step_reads;
+use crate::opencode::dialect::Dialect;
 use crate::opencode::readers::FileArgs;
-use crate::opencode::revisions::Dialect;
 use crate::shared::spans::{has_crlf, span_facts};
 use crate::shared::value::non_empty_text;
 

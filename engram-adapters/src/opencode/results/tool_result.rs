@@ -10,8 +10,8 @@ use memchr::memmem;
 use super::attachment::attachment;
 use super::call::{Call, CallEnd};
 use super::{edits, reads};
+use crate::opencode::dialect::Dialect;
 use crate::opencode::readers::{File, StepContent, StepDetails};
-use crate::opencode::revisions::Dialect;
 use crate::opencode::tools::TOOLS;
 use crate::shared::value::{elements, integer, is_true, non_empty_text, raw_str};
 

@@ -19,6 +19,7 @@ use super::undone::{Removed, Undone};
 use crate::open::database::DatabaseFile;
 use crate::open::sqlite::{self, refused};
 use crate::open::store::{Export, LostRecords};
+use crate::opencode::family::{FAMILIES, Family, OF_OPENCODE};
 
 /// The columns that are searched for each session or message.
 const SEARCHED_COLUMNS: &[(&str, &str)] = &[
@@ -48,6 +49,28 @@ impl Database {
     /// True for a database with the tables of some version.
     pub fn has_tables(file: &DatabaseFile<'_>) -> bool {
         TABLES.are_in(file)
+    }
+
+    /// The place of the harness in [`FAMILIES`] that has made this database: a fork has tables with its name, or made one of the sessions.
+    pub fn family(file: &DatabaseFile<'_>) -> usize {
+        let has_table = |start: &str| {
+            let mut tables = file.tables.iter();
+            tables.any(|table| {
+                table
+                    .name
+                    .strip_prefix(start)
+                    .is_some_and(|rest| rest.starts_with('_'))
+            })
+        };
+        let made_session = |major: u64| {
+            let sql = format!("SELECT count(*) FROM session WHERE version LIKE '{major}.%'");
+            sqlite::count(&file.store, &sql).is_ok_and(|sessions| sessions > 0)
+        };
+        let is_its = |family: &Family| {
+            let major = family.major;
+            major.is_some_and(|major| has_table(family.databases) || made_session(major))
+        };
+        FAMILIES.iter().position(is_its).unwrap_or(OF_OPENCODE)
     }
 
     /// True for a database in which no migration has made a table yet: it has nothing but the empty list of migrations.

@@ -1,4 +1,4 @@
-//! Detection by named marks in the content, never by file name, and the identity that the head says.
+//! Detection by named marks in the content, never by file name: which harness of the family, and the identity that the head says.
 
 use std::sync::LazyLock;
 
@@ -7,9 +7,11 @@ use engram_core::head::Head;
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
+use crate::opencode::dialect::dialect;
+use crate::opencode::family::{FAMILIES, OF_KILO, OF_OPENCODE, of_version};
 use crate::opencode::format::{LineKind, mark};
 use crate::opencode::readers::{Info, Line, Time};
-use crate::opencode::revisions::{STEP_STREAM, STEPS, STREAM, dialect};
+use crate::opencode::revisions::{STEP_STREAM, STEPS, STREAM};
 use crate::shared::time::from_millis;
 use crate::shared::value::{
     StructuralIndex, Value, find_line, has_members, integer, parse, raw_str, text,
@@ -101,6 +103,13 @@ fn is_step_call(line: &Line<'_>) -> bool {
         .is_some_and(Value::is_object)
 }
 
+/// True for a stream line about the end of a request whose part says when the request began.
+fn has_step_time(line: &Line<'_>) -> bool {
+    line.part()
+        .and_then(|part| part.member("time"))
+        .is_some_and(Value::is_object)
+}
+
 /// The mark of a stream line.
 fn mark_of(line: &Line<'_>) -> Option<&'static str> {
     let of_message = || {
@@ -116,32 +125,46 @@ fn mark_of(line: &Line<'_>) -> Option<&'static str> {
         Some(LineKind::ToolUse) if is_step_call(line) => {
             has("part").then_some(mark::STEP_STREAM_CALL)
         }
+        Some(LineKind::StepFinish) if has_step_time(line) => Some(mark::KILO_STREAM_STEP),
         Some(_) => has("part").then_some(mark::STREAM_PART),
     }
 }
 
-/// Evidence if the head is that of an export, or contains a stream line.
-pub fn probe(head: &Head<'_>) -> Option<Evidence> {
+/// The place of the harness in [`FAMILIES`] with its evidence, if the head is that of an export, or contains a stream line.
+pub fn probe(head: &Head<'_>) -> Option<(usize, Evidence)> {
     if let Some(header) = export_header(head) {
-        let mark = if header.is_step {
-            mark::STEP_EXPORT
-        } else {
-            mark::EXPORT
+        let family = header.version.as_deref().map_or(OF_OPENCODE, of_version);
+        let mark = match family {
+            OF_KILO => mark::KILO_EXPORT,
+            _ if header.is_step => mark::STEP_EXPORT,
+            _ => mark::EXPORT,
         };
-        return Some(Evidence {
+        let evidence = Evidence {
             marks: vec![mark],
             framing: Framing::Document,
-        });
+        };
+        return Some((family, evidence));
     }
     let mut marks: Vec<&'static str> = Vec::new();
     find_line(stream_lines(head), |line| {
         marks.extend(mark_of(&Line::lenient(line)).filter(|mark| !marks.contains(mark)));
         None::<()>
     });
-    (!marks.is_empty()).then_some(Evidence {
-        marks,
-        framing: Framing::Lines,
-    })
+    // A fork prints lines with marks of OpenCode, too.
+    let is_kilos = |mark: &&str| FAMILIES[OF_KILO].marks.contains(mark);
+    let family = if marks.iter().any(is_kilos) {
+        marks.retain(is_kilos);
+        OF_KILO
+    } else {
+        OF_OPENCODE
+    };
+    (!marks.is_empty()).then_some((
+        family,
+        Evidence {
+            marks,
+            framing: Framing::Lines,
+        },
+    ))
 }
 
 /// The session id, the version that created the session, and when.

@@ -7,6 +7,7 @@ use crate::open::sqlite::count;
 use crate::open::store::LostRecords;
 use crate::open::table::Table;
 use crate::open::tables::{NeededTable, StoreTables};
+use crate::opencode::family::FAMILIES;
 
 /// Columns of `session_message` of 2.x. 1.14 to 1.16 have the table without an order, with nothing but switches in it.
 pub(super) const STEP_COLUMNS: &[&str] =
@@ -15,7 +16,10 @@ pub(super) const STEP_COLUMNS: &[&str] =
 /// The tables of sessions and what lists the migrations. The columns are those that all known versions have.
 pub(super) const TABLES: StoreTables = StoreTables {
     kind: "OpenCode database",
-    is_file_name: |name| name.starts_with("opencode") && name.ends_with(".db"),
+    is_file_name: |name| {
+        let mut families = FAMILIES.iter();
+        name.ends_with(".db") && families.any(|family| name.starts_with(family.databases))
+    },
     tables: &[
         mark(
             "session",

@@ -15,6 +15,10 @@ impl Database {
         false
     }
 
+    pub fn family(file: &DatabaseFile<'_>) -> usize {
+        match file.store {}
+    }
+
     pub fn is_new(file: &DatabaseFile<'_>) -> Result<bool, AdapterError> {
         match file.store {}
     }

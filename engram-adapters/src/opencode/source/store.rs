@@ -1,4 +1,4 @@
-//! OpenCode's stores: the database, and the directories of files that migrations leave in place.
+//! The stores of OpenCode and its forks: the database, and the directories of files that migrations leave in place.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -16,18 +16,20 @@ use crate::open::may_be_database;
 use crate::open::store::{
     Export, LostRecords, OpenedStore, Opener, SkippedSession, Store, StoredSession,
 };
-use crate::opencode::descriptor::DESCRIPTOR;
+use crate::opencode::family::{FAMILIES, OF_OPENCODE};
 use crate::shared::neighbours::is_below;
 
-/// Opens OpenCode's stores.
-pub(crate) static OPENER: Opener = Opener {
-    is_root,
-    is_inside,
-    open_root,
-    has_tables: Database::has_tables,
-    open_database,
-    ..Opener::NOTHING
-};
+/// Opens the stores of the harness at this place of [`FAMILIES`].
+pub(crate) const fn opener<const FAMILY: usize>() -> Opener {
+    Opener {
+        is_root: |path| is_root(path, FAMILY),
+        is_inside: |name| is_inside(name, FAMILY),
+        open_root: |path, limits| open_root(path, limits, FAMILY),
+        has_tables: |file| Database::has_tables(file) && Database::family(file) == FAMILY,
+        open_database: |file| open_database(file, FAMILY),
+        ..Opener::NOTHING
+    }
+}
 
 /// Directories of a data directory with sessions or their side files.
 const DIRECTORIES: [&str; 4] = ["storage", "project", "snapshot", "tool-output"];
@@ -46,6 +48,8 @@ enum Location {
 
 /// All stores under one data directory, or one database.
 struct Stores {
+    /// The place of the harness in [`FAMILIES`].
+    family: usize,
     databases: Vec<Mutex<Database>>,
     locations: BTreeMap<String, Location>,
     sessions: Vec<StoredSession>,
@@ -55,23 +59,27 @@ struct Stores {
     limits: Limits,
 }
 
-/// The database of the stable release channel.
-const MAIN_DATABASE: &str = "opencode.db";
-
-/// True for `~/.local/share/opencode` and copies of it.
-fn is_root(path: &Path) -> bool {
-    Layout::ALL
-        .iter()
-        .any(|layout| !layout.stores(path).is_empty())
-        || databases(path).iter().any(|path| may_be_database(path))
+/// True for `~/.local/share/opencode` and copies of it. A directory with a fork's database is the fork's.
+fn is_root(path: &Path, family: usize) -> bool {
+    let has_database = |family| {
+        databases(path, family)
+            .iter()
+            .any(|path| may_be_database(path))
+    };
+    let has_files = || {
+        let mut layouts = Layout::ALL.iter();
+        layouts.any(|layout| !layout.stores(path).is_empty())
+    };
+    has_database(family)
+        || family == OF_OPENCODE && has_files() && !(0..FAMILIES.len()).any(has_database)
 }
 
-fn open_root(path: &Path, limits: Limits) -> OpenedStore {
-    let mut stores = Stores::new(limits);
-    for link in links_out(path) {
+fn open_root(path: &Path, limits: Limits, family: usize) -> OpenedStore {
+    let mut stores = Stores::new(limits, family);
+    for link in links_out(path, family) {
         stores.skip(String::new(), &link, LEADS_OUT);
     }
-    for database in databases(path) {
+    for database in databases(path, family) {
         if let Err(error) = stores.add_database_at(&database) {
             stores.add_unreadable(error, &database);
         }
@@ -82,7 +90,7 @@ fn open_root(path: &Path, limits: Limits) -> OpenedStore {
     Ok(Some(stores.sorted()))
 }
 
-/// The error of a database with the name of OpenCode's and other tables.
+/// The error of a database with the harness's name and other tables.
 fn no_known_table(file: &DatabaseFile<'_>) -> AdapterError {
     let names: Vec<&str> = file
         .tables
@@ -97,25 +105,30 @@ fn no_known_table(file: &DatabaseFile<'_>) -> AdapterError {
         .under(Policy::Permissive)
 }
 
-fn open_database(file: DatabaseFile<'_>) -> OpenedStore {
-    let mut stores = Stores::new(file.limits);
+fn open_database(file: DatabaseFile<'_>, family: usize) -> OpenedStore {
+    let mut stores = Stores::new(file.limits, family);
     stores.add_database(file)?;
     Ok(Some(stores.sorted()))
 }
 
-fn is_inside(name: &str) -> bool {
-    DIRECTORIES.contains(&name) || is_database_name(name)
+fn is_inside(name: &str, family: usize) -> bool {
+    DIRECTORIES.contains(&name) || is_database_name(name, family)
 }
 
-fn is_database_name(name: &str) -> bool {
-    name.starts_with("opencode") && name.ends_with(".db")
+fn is_database_name(name: &str, family: usize) -> bool {
+    name.starts_with(FAMILIES[family].databases) && name.ends_with(".db")
+}
+
+/// True for the name of the database of the stable release channel.
+fn is_main_database(name: &str, family: usize) -> bool {
+    name.strip_suffix(".db") == Some(FAMILIES[family].databases)
 }
 
 /// Links to databases and directories of a store that lead out of it. They are not followed.
-fn links_out(root: &Path) -> Vec<PathBuf> {
+fn links_out(root: &Path, family: usize) -> Vec<PathBuf> {
     let own = files::entries(root)
         .into_iter()
-        .filter(|(name, _)| is_inside(name));
+        .filter(|(name, _)| is_inside(name, family));
     let projects = root.join(files::PROJECTS);
     let of_projects = if is_below(root, &projects) {
         files::entries(&projects)
@@ -128,9 +141,9 @@ fn links_out(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The databases in a data directory, one per release channel. Links that lead out of the directory are left out. `opencode.db` comes
+/// The databases in a data directory, one per release channel. Links that lead out of the directory are left out. The main database comes
 /// first, because its copies of a session are newer than those of the other databases.
-fn databases(root: &Path) -> Vec<PathBuf> {
+fn databases(root: &Path, family: usize) -> Vec<PathBuf> {
     // What cannot be looked at may be a database: opening it says why.
     let may_be_file = |path: &Path| {
         path.metadata().map_or_else(
@@ -141,8 +154,9 @@ fn databases(root: &Path) -> Vec<PathBuf> {
     let is_own = |path: &Path| !path.is_symlink() || is_below(root, path);
     let named = files::entries(root)
         .into_iter()
-        .filter(|(name, path)| is_database_name(name) && may_be_file(path) && is_own(path));
-    let (main, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| name == MAIN_DATABASE);
+        .filter(|(name, path)| is_database_name(name, family) && may_be_file(path) && is_own(path));
+    let (main, others): (Vec<_>, Vec<_>) =
+        named.partition(|(name, _)| is_main_database(name, family));
     main.into_iter()
         .chain(others)
         .map(|(_, path)| path)
@@ -150,8 +164,9 @@ fn databases(root: &Path) -> Vec<PathBuf> {
 }
 
 impl Stores {
-    fn new(limits: Limits) -> Self {
+    fn new(limits: Limits, family: usize) -> Self {
         Stores {
+            family,
             databases: Vec::new(),
             locations: BTreeMap::new(),
             sessions: Vec::new(),
@@ -183,7 +198,7 @@ impl Stores {
         error
             .path
             .get_or_insert_with(|| path.to_string_lossy().into_owned());
-        error.harness = Some(DESCRIPTOR.harness_family);
+        error.harness = Some(FAMILIES[self.family].descriptor.harness_family);
         self.unreadable.push(error);
     }
 
@@ -197,15 +212,18 @@ impl Stores {
             Some(file) if !file.tables.is_empty() => Err(no_known_table(&file)),
             Some(_) => Ok(()),
             // A channel may have left an empty one. The main database has its tables from its first use on.
-            None if !path.ends_with(MAIN_DATABASE)
-                && path.metadata().is_ok_and(|file| file.len() == 0) =>
-            {
+            None if !self.is_main(path) && path.metadata().is_ok_and(|file| file.len() == 0) => {
                 Ok(())
             }
             None => Err(AdapterError::new(ErrorCode::IncompleteStore)
                 .expected("an SQLite database")
                 .found("a file that is none")),
         }
+    }
+
+    fn is_main(&self, path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| is_main_database(name, self.family))
     }
 
     /// Adds a database's sessions. If it cannot be read, nothing is added.
@@ -286,10 +304,11 @@ impl Stores {
 
 impl Store for Stores {
     fn kind(&self) -> &'static str {
+        let [database, files, empty] = FAMILIES[self.family].kinds;
         match (self.databases.is_empty(), self.locations.is_empty()) {
-            (false, _) => "OpenCode database",
-            (true, false) => "OpenCode session files",
-            (true, true) => "empty OpenCode store",
+            (false, _) => database,
+            (true, false) => files,
+            (true, true) => empty,
         }
     }
 
