@@ -29,6 +29,7 @@ golden! {
     tapes_of_cursor: "cursor",
     tapes_of_gemini: "gemini",
     tapes_of_opencode: "opencode",
+    tapes_of_pi: "pi",
     tapes_of_tool_intent: "tool-intent",
 }
 

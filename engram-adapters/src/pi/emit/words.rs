@@ -1,0 +1,168 @@
+//! What the model is told: prompts, messages of extensions, the system prompt.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
+use engram_core::hash::Hash;
+use engram_core::steps::Emitter;
+use engram_core::text::Text;
+
+use crate::pi::notes::CONTENT;
+use crate::pi::readers::{Block, Entry, Message};
+use crate::shared::media::base64_hash;
+use crate::shared::value::{Value, non_empty_text, raw_str, text};
+use crate::shared::wrappers::{End, Part, Place, Wrapper, split};
+
+/// What the harness puts before the words of a prompt.
+const WRAPPERS: &[Wrapper] = &[
+    Wrapper {
+        name: "skill",
+        place: Place::Start,
+        begin: "<skill name=\"",
+        end: End::First("\n</skill>"),
+        source: "`/skill:name`: `parseSkillBlock` of 0.73.1 to 1.6.0",
+    },
+    Wrapper {
+        name: "file",
+        place: Place::Start,
+        begin: "<file name=\"",
+        end: End::First("</file>"),
+        source: "`pi @file`: `processFileArguments` of 0.73.1 to 1.6.0",
+    },
+];
+
+/// The part of the system prompt with the texts of instruction files (`AGENTS.md`).
+const INSTRUCTIONS: &str = "project_context";
+
+/// A prompt.
+pub fn user(message: &Message<'_>, out: &mut Emitter<'_>) {
+    if let Some(content) = message.content() {
+        words(content, Author::Person, CONTENT, out);
+    }
+}
+
+/// A message of an extension to the model.
+pub fn custom_message(entry: &Entry<'_>, out: &mut Emitter<'_>) {
+    if let Some(content) = entry.content() {
+        words(content, Author::Harness, "/content", out);
+    }
+}
+
+/// Images that wait for the text that they belong to.
+type Images<'a> = Vec<Attachment<'a>>;
+
+/// The texts of a content, the first with its images.
+fn words(content: Value<'_>, by: Author, at: &'static str, out: &mut Emitter<'_>) {
+    let mut attachments = images(content);
+    if content.text().is_some() {
+        say(content.text(), by, &mut attachments, Pointer::At(at), out);
+    }
+    for (n, value) in content.elements().enumerate() {
+        let (block, pointer) = (Block::lenient(value), Pointer::Item(at, n));
+        match raw_str(block.kind()) {
+            "text" => say(text(block.text()), by, &mut attachments, pointer, out),
+            "image" => {}
+            other => out.unrecognized_block(other, value.raw(), pointer),
+        }
+    }
+    if !attachments.is_empty() {
+        emit_words(None, by, &mut attachments, Pointer::At(at), out);
+    }
+}
+
+/// A text: that of a person without what the harness put before it.
+fn say<'a>(
+    words: Option<Text<'a>>,
+    by: Author,
+    images: &mut Images<'a>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
+    let Some(words) = words.filter(|words| !words.is_empty()) else {
+        return;
+    };
+    let is_wrapped = WRAPPERS.iter().any(|row| words.decode_lossy().starts_with(row.begin));
+    if by != Author::Person || !is_wrapped {
+        return emit_words(Some(words), by, images, pointer, out);
+    }
+    let decoded = words.decode_lossy();
+    for part in split(&decoded, WRAPPERS) {
+        match part {
+            Part::Words(words) => emit_words(Some(Text::Plain(words)), by, images, pointer, out),
+            Part::Wrapped { name, text } => {
+                let input = ImplicitInput {
+                    name: Text::Plain(name),
+                    file: None,
+                    hash: None,
+                    bytes: None,
+                    text: Some(Text::Plain(text)),
+                };
+                out.emit(Meta::Context(input), pointer);
+            }
+        }
+    }
+}
+
+fn emit_words(
+    text: Option<Text<'_>>,
+    by: Author,
+    images: &mut Images<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
+    let attachments = std::mem::take(images);
+    out.emit(MsgIn { role: Role::User, by, text, attachments }, pointer);
+}
+
+/// The images of a content, hashed.
+pub fn images(content: Value<'_>) -> Vec<Attachment<'_>> {
+    let image = |value| {
+        let block = Block::lenient(value);
+        let data = text(block.data()).filter(|_| raw_str(block.kind()) == "image")?;
+        let (hash, bytes) = base64_hash(data).unzip();
+        Some(Attachment {
+            media_type: text(block.media_type()),
+            hash,
+            bytes,
+            name: None,
+        })
+    };
+    content.elements().filter_map(image).collect()
+}
+
+/// The system prompt and the tools, as hashes; the texts of instruction files as they are.
+pub fn system(message: &Message<'_>, out: &mut Emitter<'_>) {
+    if let Some(prompt) = non_empty_text(message.content()) {
+        let input = hashed("system_prompt", &prompt.decode_lossy());
+        out.emit(Meta::Context(input), Pointer::At(CONTENT));
+    }
+    for (name, section) in message.sections().into_iter().flat_map(Value::members) {
+        let Some(section) = non_empty_text(Some(section)) else {
+            continue;
+        };
+        let decoded = section.decode_lossy();
+        let input = match name {
+            INSTRUCTIONS => ImplicitInput {
+                hash: None,
+                bytes: None,
+                text: Some(section),
+                ..hashed("instructions", &decoded)
+            },
+            _ => hashed("system_prompt", &decoded),
+        };
+        out.emit(Meta::Context(input), Pointer::Member("/message/sections", name));
+    }
+    if let Some(tools) = message.tools().filter(|tools| !tools.is_empty_list()) {
+        let input = hashed("tools", tools.raw());
+        out.emit(Meta::Context(input), Pointer::At("/message/toolsAdded"));
+    }
+}
+
+fn hashed<'a>(name: &'a str, text: &str) -> ImplicitInput<'a> {
+    ImplicitInput {
+        name: Text::Plain(name),
+        file: None,
+        hash: Some(Hash::of_bytes(text.as_bytes())),
+        bytes: Some(text.len() as u64),
+        text: None,
+    }
+}
