@@ -163,7 +163,8 @@ mod tests {
             ]
         );
         assert!(
-            moved.contains(&"pi /p/sessions".to_owned()) && moved.contains(&"cursor /u".to_owned())
+            moved.contains(&"pi /p/sessions".to_owned())
+                && moved.contains(&"cursor /u".to_owned())
                 && moved.contains(&"cursor /h/.cursor".to_owned()),
             "{moved:?}"
         );

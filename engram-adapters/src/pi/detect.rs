@@ -30,9 +30,9 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     with_header(head, |_| ())?;
     let second = head.lines().nth(1);
     let mut index = StructuralIndex::default();
-    let is_printed = second.and_then(|line| parse(line, &mut index).ok()).is_some_and(|line| {
-        has_members(line, &["type"]) && !has_members(line, &["parentId"])
-    });
+    let is_printed = second
+        .and_then(|line| parse(line, &mut index).ok())
+        .is_some_and(|line| has_members(line, &["type"]) && !has_members(line, &["parentId"]));
     (!is_printed).then(|| Evidence {
         marks: vec![mark::HEADER],
         framing: Framing::Lines,

@@ -20,6 +20,7 @@ mod emit {
     //! Step 3: from records and their decisions to events.
 
     pub mod assistant;
+    pub mod dispatch;
     pub mod edits;
     pub mod entries;
     pub mod reads;
@@ -36,13 +37,14 @@ mod tests;
 
 from_tables!("pi");
 
-use emit::state::Events;
+use emit::dispatch::Events;
 use format::mark;
 use notes::Notes;
 
 /// Where sessions are kept.
 const HOMES: &[HomeDirectory] = &[
-    HomeDirectory::new(Base::Home, ".pi/agent/sessions").unless_set("PI_CODING_AGENT_DIR", "sessions"),
+    HomeDirectory::new(Base::Home, ".pi/agent/sessions")
+        .unless_set("PI_CODING_AGENT_DIR", "sessions"),
     HomeDirectory::new(Base::Nowhere, "").unless_set("PI_CODING_AGENT_SESSION_DIR", ""),
 ];
 

@@ -19,7 +19,9 @@ pub(super) const CONTENT: &str = "/message/content";
 /// [`Fault::Unrecognized`] if the type is not known.
 pub(super) fn kind_of(value: Value<'_>) -> Result<EntryKind, Fault> {
     let entry = raw_str(value.member("type"));
-    let role = value.member("message").and_then(|message| message.member("role"));
+    let role = value
+        .member("message")
+        .and_then(|message| message.member("role"));
     let name = match role {
         Some(role) if entry == "message" => format!("message/{}", role.raw_str()),
         _ => entry.to_owned(),
@@ -34,8 +36,8 @@ pub(super) struct Note {
     pub number: usize,
     /// The key of its id; 0 if it has none.
     pub id: u64,
-    /// The key of the entry that it continues; 0 for the root of a tree.
-    pub parent: u64,
+    /// The key of the entry that it continues, 0 for the root of a tree. None if the entry does not say.
+    pub parent: Option<u64>,
     /// Its time in milliseconds.
     pub time: Option<i64>,
 }
@@ -67,12 +69,15 @@ impl Notes {
             self.entries.push(Note {
                 number: record.number,
                 id: text(entry.id()).map_or(0, key),
-                parent: text(entry.parent()).map_or(0, key),
+                parent: parent(record.value),
                 time: time_of(entry.timestamp()),
             });
         }
         check.members(kind.name(), record.value, Pointer::Root, &|_| None);
-        if ["id", "timestamp"].iter().any(|name| text(record.value.member(name)).is_some()) {
+        if ["id", "timestamp"]
+            .iter()
+            .any(|name| text(record.value.member(name)).is_some())
+        {
             check.identify();
         }
         Ok(())
@@ -87,6 +92,12 @@ impl Notes {
         self.copied_at = header.parent().and_then(|_| time_of(header.timestamp()));
         Ok(())
     }
+}
+
+/// The entry that an entry continues. `null` is the root.
+fn parent(entry: Value<'_>) -> Option<u64> {
+    let parent = entry.member("parentId")?;
+    Some(parent.text().map_or(0, key))
 }
 
 fn key(id: Text<'_>) -> u64 {
@@ -122,7 +133,11 @@ fn check_content(content: Value<'_>, at: &'static str, check: &mut Check<'_>) ->
     }
     match content.text() {
         Some(_) => Ok(()),
-        None => Err(Fault::malformed(at, "text or a list of blocks", content.raw())),
+        None => Err(Fault::malformed(
+            at,
+            "text or a list of blocks",
+            content.raw(),
+        )),
     }
 }
 

@@ -37,8 +37,10 @@ fn back(root: usize, entries: &[Note]) -> PlaceMap<usize, usize> {
     let mut back = PlaceMap::default();
     let mut before: Option<&Note> = None;
     for entry in entries {
-        if let Some(leaf) = before.filter(|leaf| leaf.id != entry.parent && entry.id != 0) {
-            let to = match entry.parent {
+        if let Some(leaf) = before
+            && let Some(parent) = entry.parent.filter(|parent| *parent != leaf.id)
+        {
+            let to = match parent {
                 0 => Some(root),
                 parent => numbers.get(&parent).copied(),
             };
@@ -60,7 +62,7 @@ mod tests {
         let entry = |(at, &(id, parent, time)): (usize, &(u64, u64, i64))| Note {
             number: at + 1,
             id,
-            parent,
+            parent: Some(parent),
             time: Some(time),
         };
         Notes {
@@ -71,7 +73,10 @@ mod tests {
     }
 
     fn went_back(entries: &[(u64, u64)]) -> Vec<(usize, usize)> {
-        let entries: Vec<_> = entries.iter().map(|(id, parent)| (*id, *parent, 0)).collect();
+        let entries: Vec<_> = entries
+            .iter()
+            .map(|(id, parent)| (*id, *parent, 0))
+            .collect();
         let mut back: Vec<_> = plan(&notes(None, &entries)).back.into_iter().collect();
         back.sort_unstable();
         back
@@ -81,7 +86,10 @@ mod tests {
     fn an_entry_that_does_not_continue_the_last_one_goes_back() {
         assert_eq!(went_back(&[(1, 0), (2, 1), (3, 2)]), []);
         // To the first entry, then to the end of the branch that was left.
-        assert_eq!(went_back(&[(1, 0), (2, 1), (3, 1), (4, 2)]), [(3, 1), (4, 2)]);
+        assert_eq!(
+            went_back(&[(1, 0), (2, 1), (3, 1), (4, 2)]),
+            [(3, 1), (4, 2)]
+        );
         // To before the first entry.
         assert_eq!(went_back(&[(1, 0), (2, 1), (3, 0)]), [(3, 0)]);
         // The entry between is not in the log.

@@ -6,7 +6,7 @@ use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
 use super::entries::facts;
-use super::state::{CallPlace, Events};
+use super::state::{CallPlace, State};
 use super::usage::{is_nothing, usage};
 use crate::pi::descriptor::TOOLS;
 use crate::pi::notes::CONTENT;
@@ -19,12 +19,14 @@ const ERROR: &str = "error";
 
 /// The events of a response. Its usage is directly behind its last event.
 pub fn assistant(
-    state: &mut Events,
+    state: &mut State,
     record: &Record<'_>,
     message: &Message<'_>,
     out: &mut Emitter<'_>,
 ) {
-    let stated = state.stated.changed(message.model(), message.provider(), message.level());
+    let stated = state
+        .stated
+        .changed(message.model(), message.provider(), message.level());
     facts(stated, out);
     let blocks = message.content().into_iter().flat_map(Value::elements);
     for (n, value) in blocks.enumerate() {
@@ -37,7 +39,10 @@ pub fn assistant(
                 }
             }
             "toolCall" => {
-                let place = CallPlace { record: record.number, block: n };
+                let place = CallPlace {
+                    record: record.number,
+                    block: n,
+                };
                 call(state, message, &block, (place, pointer), out);
             }
             other => out.unrecognized_block(other, value.raw(), pointer),
@@ -80,7 +85,7 @@ fn thinking(message: &Message<'_>, block: &Block<'_>, pointer: Pointer<'_>, out:
 }
 
 fn call(
-    state: &mut Events,
+    state: &mut State,
     message: &Message<'_>,
     block: &Block<'_>,
     (place, pointer): (CallPlace, Pointer<'_>),
@@ -135,7 +140,13 @@ fn end(message: &Message<'_>, out: &mut Emitter<'_>) {
         }
         _ => {
             if words.is_some() {
-                out.emit(Meta::Error { code: None, text: words }, pointer);
+                out.emit(
+                    Meta::Error {
+                        code: None,
+                        text: words,
+                    },
+                    pointer,
+                );
             }
         }
     }

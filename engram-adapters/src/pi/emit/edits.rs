@@ -7,7 +7,7 @@ use engram_core::event::{CodeEdit, EditOp};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use super::results::FileCall;
+use super::state::FileCall;
 use crate::shared::patch::{ChangedRun, unified_runs};
 use crate::shared::spans::{set_after, set_run, set_run_ranges, set_whole_file};
 use crate::shared::value::text;
@@ -88,13 +88,19 @@ fn shown_runs(diff: &str) -> Option<Vec<ChangedRun<'_>>> {
 
 /// Sign, number and text of a line of a diff for display; no line where some are left out. No result for other texts.
 fn numbered(line: &str) -> Option<Option<(char, u64, &str)>> {
-    let sign = line.chars().next().filter(|sign| matches!(sign, ' ' | '-' | '+'))?;
+    let sign = line
+        .chars()
+        .next()
+        .filter(|sign| matches!(sign, ' ' | '-' | '+'))?;
     let rest = line[1..].trim_start_matches(' ');
     if sign == ' ' && rest == "..." {
         return Some(None);
     }
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let number = rest[..digits].parse().ok().filter(|number| *number < 1 << 40)?;
+    let number = rest[..digits]
+        .parse()
+        .ok()
+        .filter(|number| *number < 1 << 40)?;
     Some(Some((sign, number, rest[digits..].strip_prefix(' ')?)))
 }
 
@@ -121,7 +127,12 @@ mod tests {
     /// Of each run: the first line before, the lines before, the first line after, the lines after.
     fn runs(diff: &str) -> Option<Vec<(u64, String, u64, String)>> {
         let run = |run: ChangedRun<'_>| {
-            (run.before_first, run.before.join("|"), run.after_first, run.after.join("|"))
+            (
+                run.before_first,
+                run.before.join("|"),
+                run.after_first,
+                run.after.join("|"),
+            )
         };
         Some(shown_runs(diff)?.into_iter().map(run).collect())
     }
@@ -129,10 +140,16 @@ mod tests {
     #[test]
     fn a_diff_for_display_has_the_numbers_of_its_lines() {
         let diff = "  1 a\n- 2 b\n+ 2 B\n+ 3 C\n  3 d\n    ...\n 40 e\n-41 f\n 42 g";
-        let found = [(2, "b".to_owned(), 2, "B|C".to_owned()), (41, "f".to_owned(), 42, String::new())];
+        let found = [
+            (2, "b".to_owned(), 2, "B|C".to_owned()),
+            (41, "f".to_owned(), 42, String::new()),
+        ];
         assert_eq!(runs(diff), Some(found.to_vec()));
         // An insertion before the first line, and an empty line.
-        assert_eq!(runs("+1 \n 1 a"), Some(vec![(1, String::new(), 1, String::new())]));
+        assert_eq!(
+            runs("+1 \n 1 a"),
+            Some(vec![(1, String::new(), 1, String::new())])
+        );
         assert_eq!(runs("-7 a"), None);
         assert_eq!(runs("no diff"), None);
     }

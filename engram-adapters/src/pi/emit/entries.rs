@@ -84,7 +84,7 @@ pub fn summary(entry: &Entry<'_>, trigger: Option<&'static str>, out: &mut Emitt
     };
     out.emit(event, Pointer::At("/summary"));
     if let Some(tokens) = entry.usage() {
-        out.emit(usage(tokens), Pointer::At("/usage"));
+        out.emit(Meta::Usage(usage(tokens)), Pointer::At("/usage"));
     }
 }
 
@@ -98,7 +98,7 @@ pub fn usage_alone(entry: &Entry<'_>, out: &mut Emitter<'_>) {
     if let Some(tokens) = entry.usage() {
         let mut usage = usage(tokens);
         usage.model = non_empty_text(entry.usage_model());
-        out.emit(usage, Pointer::At("/usage"));
+        out.emit(Meta::Usage(usage), Pointer::At("/usage"));
     }
 }
 
@@ -111,7 +111,12 @@ pub fn person_shell(message: &Message<'_>, out: &mut Emitter<'_>) {
         system("user_shell_output", output, place("output"), out);
     }
     if is_true(message.cancelled()) {
-        system("user_shell_end", Some(Text::Plain("cancelled")), place("cancelled"), out);
+        system(
+            "user_shell_end",
+            Some(Text::Plain("cancelled")),
+            place("cancelled"),
+            out,
+        );
     } else if let Some(exit) = message.exit() {
         system("user_shell_exit", Some(exit.json()), place("exitCode"), out);
     }
@@ -129,7 +134,10 @@ mod tests {
     #[test]
     fn the_name_of_a_file_has_the_id_of_its_session() {
         let id = |path| session_of(path);
-        assert_eq!(id("/h/2026-11-28T21-12-05-743Z_01a2-b.jsonl"), Some("01a2-b"));
+        assert_eq!(
+            id("/h/2026-11-28T21-12-05-743Z_01a2-b.jsonl"),
+            Some("01a2-b")
+        );
         assert_eq!(id("C:\\h\\2026_my_id.jsonl"), Some("my_id"));
         assert_eq!(id("/h/notes.jsonl"), None);
     }

@@ -5,11 +5,9 @@ use engram_core::event::{CodeRead, Range};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use super::results::FileCall;
+use super::state::FileCall;
 use crate::pi::readers::{FileArgs, Truncation};
-use crate::shared::spans::{
-    line_count, span_facts, without_final_line_end, without_half_line_end,
-};
+use crate::shared::spans::{line_count, span_facts, without_final_line_end, without_half_line_end};
 use crate::shared::value::{Field, count, is_true};
 
 /// How the output for an image begins.
@@ -29,7 +27,13 @@ struct Lines<'t> {
 }
 
 /// A read. The lines of an image are not known.
-pub fn read(file: Text<'_>, call: &FileCall<'_>, printed: &str, is_image: bool, out: &mut Emitter<'_>) {
+pub fn read(
+    file: Text<'_>,
+    call: &FileCall<'_>,
+    printed: &str,
+    is_image: bool,
+    out: &mut Emitter<'_>,
+) {
     let truncation = Truncation::lenient_opt(call.details.truncation());
     let is_image = is_image || printed.starts_with(IMAGE);
     let lines = Some(printed).filter(|_| !is_image);
@@ -82,14 +86,19 @@ fn line_number(field: Field<'_>) -> Option<Option<u64>> {
 fn before_notice(printed: &str, next: u64) -> Option<&str> {
     let end = format!(" more lines in file. Use offset={next} to continue.]");
     let (kept, rest) = printed.strip_suffix(&end)?.rsplit_once("\n\n[")?;
-    rest.bytes().all(|byte| byte.is_ascii_digit()).then_some(kept)
+    rest.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then_some(kept)
 }
 
 /// So many lines before others. None if the text has another number of lines.
 fn part(first: u64, text: &str, lines: u64) -> Option<Lines<'_>> {
     let is_right = lines > 0 && text.split('\n').count() as u64 == lines;
     is_right.then(|| Lines {
-        range: Range { first, last: first + lines - 1 },
+        range: Range {
+            first,
+            last: first + lines - 1,
+        },
         total: None,
         text: without_half_line_end(text),
     })
@@ -106,23 +115,40 @@ mod tests {
         let args = FileArgs::lenient(parse(args, &mut one).unwrap());
         let cut = Truncation::lenient(parse(cut, &mut other).unwrap());
         let found = lines_of(printed, &args, &cut)?;
-        Some((found.range.first, found.range.last, found.total, found.text.to_owned()))
+        Some((
+            found.range.first,
+            found.range.last,
+            found.total,
+            found.text.to_owned(),
+        ))
     }
 
     #[test]
     fn a_read_to_the_end_has_the_number_of_lines() {
-        assert_eq!(lines("a\r\nb\n", "{}", "{}"), Some((1, 2, Some(2), "a\r\nb".into())));
-        assert_eq!(lines("b", r#"{"offset":2}"#, "{}"), Some((2, 2, Some(2), "b".into())));
+        assert_eq!(
+            lines("a\r\nb\n", "{}", "{}"),
+            Some((1, 2, Some(2), "a\r\nb".into()))
+        );
+        assert_eq!(
+            lines("b", r#"{"offset":2}"#, "{}"),
+            Some((2, 2, Some(2), "b".into()))
+        );
         assert_eq!(lines("", "{}", "{}"), Some((1, 0, Some(0), String::new())));
         // Behind the last line end.
-        assert_eq!(lines("", r#"{"offset":3}"#, "{}"), Some((3, 2, Some(2), String::new())));
+        assert_eq!(
+            lines("", r#"{"offset":3}"#, "{}"),
+            Some((3, 2, Some(2), String::new()))
+        );
     }
 
     #[test]
     fn a_notice_is_no_line_if_the_lines_before_it_are_those_that_were_asked_for() {
         let args = r#"{"offset":4,"limit":2}"#;
         let printed = "a\r\nb\r\n\n[3 more lines in file. Use offset=6 to continue.]";
-        assert_eq!(lines(printed, args, "{}"), Some((4, 5, None, "a\r\nb".into())));
+        assert_eq!(
+            lines(printed, args, "{}"),
+            Some((4, 5, None, "a\r\nb".into()))
+        );
         // The file itself has this text.
         let printed = "a\n\n[3 more lines in file. Use offset=6 to continue.]";
         assert_eq!(lines(printed, args, "{}").map(|found| found.1), Some(6));
@@ -133,7 +159,10 @@ mod tests {
         let printed = "a\nb\n\n[Showing lines 1-2 of 9. Use offset=3 to continue.]";
         let cut = r#"{"truncated":true,"outputLines":2}"#;
         assert_eq!(lines(printed, "{}", cut), Some((1, 2, None, "a\nb".into())));
-        assert_eq!(lines(printed, "{}", r#"{"truncated":true,"outputLines":3}"#), None);
+        assert_eq!(
+            lines(printed, "{}", r#"{"truncated":true,"outputLines":3}"#),
+            None
+        );
         let notice = r#"{"truncated":true,"outputLines":0,"firstLineExceedsLimit":true}"#;
         assert_eq!(lines("[Line 1 is 60.0KB]", "{}", notice), None);
     }

@@ -10,7 +10,7 @@ use engram_core::text::Text;
 
 use super::edits::{edit, write};
 use super::reads::read;
-use super::state::{CallPlace, Events};
+use super::state::{CallPlace, FileCall, State};
 use super::usage::usage;
 use super::words::images;
 use crate::pi::notes::CONTENT;
@@ -24,35 +24,31 @@ const EXITED: &str = "Command exited with code ";
 /// The tools that run commands.
 const SHELLS: [&str; 2] = ["bash", "powershell"];
 
-/// A call of a tool for files that has succeeded, and where its result is.
-pub struct FileCall<'a> {
-    pub call_id: Option<Text<'a>>,
-    pub args: FileArgs<'a>,
-    pub details: Details<'a>,
-    /// The time that the call took is in the log (1.3 and later).
-    pub is_timed: bool,
-    /// The session has read or changed the file before.
-    pub is_known: bool,
-}
-
 /// The events of a result.
 pub fn result(
-    state: &mut Events,
+    state: &mut State,
     record: &Record<'_>,
     message: &Message<'_>,
     out: &mut Emitter<'_>,
 ) {
-    let printed = joined(message.content());
+    let content = message.content();
+    let joined = joined(content);
+    // One text stays as the log has it.
+    let mut texts = content.into_iter().flat_map(Value::elements);
+    let only = texts.next().filter(|_| texts.next().is_none());
+    let only = only.and_then(|block| text(Block::lenient(block).text()));
+    let printed = only.unwrap_or(Text::Plain(&joined));
     let place = state.calls.close(raw_str(message.call_id()));
-    let status = status(message, &printed);
-    emit_result(message, status, &printed, out);
+    let status = status(message, &joined);
+    let exit = exit(message, &joined);
+    emit_result(message, (status, exit), printed, out);
     if let Some(tokens) = message.usage() {
         out.emit(Meta::Usage(usage(tokens)), Pointer::At("/message/usage"));
     }
     if status == Status::Ok
         && let Some(place) = place
     {
-        file_events(state, record, message, (place, &printed), out);
+        file_events(state, record, message, (place, &joined), out);
     }
 }
 
@@ -60,8 +56,13 @@ pub fn result(
 fn joined(content: Option<Value<'_>>) -> Cow<'_, str> {
     let blocks = content.into_iter().flat_map(Value::elements);
     let mut texts = blocks.filter_map(|block| text(Block::lenient(block).text()));
-    let first = texts.next().map(|text| text.decode_lossy()).unwrap_or_default();
-    texts.fold(first, |all, next| format!("{all}\n{}", next.decode_lossy()).into())
+    let first = texts
+        .next()
+        .map(|text| text.decode_lossy())
+        .unwrap_or_default();
+    texts.fold(first, |all, next| {
+        format!("{all}\n{}", next.decode_lossy()).into()
+    })
 }
 
 fn status(message: &Message<'_>, printed: &str) -> Status {
@@ -80,10 +81,14 @@ fn exit(message: &Message<'_>, printed: &str) -> Option<i64> {
     last.strip_prefix(EXITED)?.parse().ok()
 }
 
-fn emit_result(message: &Message<'_>, status: Status, printed: &str, out: &mut Emitter<'_>) {
+fn emit_result(
+    message: &Message<'_>,
+    (status, exit): (Status, Option<i64>),
+    printed: Text<'_>,
+    out: &mut Emitter<'_>,
+) {
     let details = Details::lenient_opt(message.details());
-    let exit = exit(message, printed);
-    let printed = Some(Text::Plain(printed));
+    let printed = Some(printed);
     let (stdout, stderr) = match status {
         // A command that ran has an output.
         Status::Ok => (printed, None),
@@ -107,7 +112,12 @@ fn emit_result(message: &Message<'_>, status: Status, printed: &str, out: &mut E
         duration_ms: count(message.duration()),
     };
     out.emit(event, Pointer::At("/message"));
-    for (n, value) in message.content().into_iter().flat_map(Value::elements).enumerate() {
+    for (n, value) in message
+        .content()
+        .into_iter()
+        .flat_map(Value::elements)
+        .enumerate()
+    {
         let kind = raw_str(Block::lenient(value).kind());
         if !matches!(kind, "text" | "image") {
             out.unrecognized_block(kind, value.raw(), Pointer::Item(CONTENT, n));
@@ -117,7 +127,7 @@ fn emit_result(message: &Message<'_>, status: Status, printed: &str, out: &mut E
 
 /// The read or edit of a call that succeeded. Its arguments are read again from the record of the call.
 fn file_events(
-    state: &mut Events,
+    state: &mut State,
     record: &Record<'_>,
     message: &Message<'_>,
     (place, printed): (CallPlace, &str),

@@ -6,7 +6,7 @@ use crate::pi::readers::{Cost, Usage as Counts};
 use crate::shared::value::{Value, amount, count};
 
 /// The tokens and the cost of a `usage` object.
-pub fn usage<'a>(counts: Value<'a>) -> Usage<'a> {
+pub fn usage(counts: Value<'_>) -> Usage<'_> {
     let counts = Counts::lenient(counts);
     Usage {
         tokens: Tokens {
@@ -24,6 +24,14 @@ pub fn usage<'a>(counts: Value<'a>) -> Usage<'a> {
 
 /// True if no request was counted: each count is 0.
 pub fn is_nothing(usage: &Usage<'_>) -> bool {
-    let Tokens { input, cache_read, cache_write, output, .. } = usage.tokens;
-    [input, cache_read, cache_write, output].iter().all(|count| count.is_none_or(|count| count == 0))
+    let Tokens {
+        input,
+        cache_read,
+        cache_write,
+        output,
+        ..
+    } = usage.tokens;
+    [input, cache_read, cache_write, output]
+        .iter()
+        .all(|count| count.is_none_or(|count| count == 0))
 }

@@ -9,7 +9,7 @@ use engram_core::text::Text;
 use crate::pi::notes::CONTENT;
 use crate::pi::readers::{Block, Entry, Message};
 use crate::shared::media::base64_hash;
-use crate::shared::value::{Value, non_empty_text, raw_str, text};
+use crate::shared::value::{Value, non_empty_text, one_or_many, raw_str, text};
 use crate::shared::wrappers::{End, Part, Place, Wrapper, split};
 
 /// What the harness puts before the words of a prompt.
@@ -80,7 +80,9 @@ fn say<'a>(
     let Some(words) = words.filter(|words| !words.is_empty()) else {
         return;
     };
-    let is_wrapped = WRAPPERS.iter().any(|row| words.decode_lossy().starts_with(row.begin));
+    let is_wrapped = WRAPPERS
+        .iter()
+        .any(|row| words.decode_lossy().starts_with(row.begin));
     if by != Author::Person || !is_wrapped {
         return emit_words(Some(words), by, images, pointer, out);
     }
@@ -110,7 +112,15 @@ fn emit_words(
     out: &mut Emitter<'_>,
 ) {
     let attachments = std::mem::take(images);
-    out.emit(MsgIn { role: Role::User, by, text, attachments }, pointer);
+    out.emit(
+        MsgIn {
+            role: Role::User,
+            by,
+            text,
+            attachments,
+        },
+        pointer,
+    );
 }
 
 /// The images of a content, hashed.
@@ -131,9 +141,12 @@ pub fn images(content: Value<'_>) -> Vec<Attachment<'_>> {
 
 /// The system prompt and the tools, as hashes; the texts of instruction files as they are.
 pub fn system(message: &Message<'_>, out: &mut Emitter<'_>) {
-    if let Some(prompt) = non_empty_text(message.content()) {
-        let input = hashed("system_prompt", &prompt.decode_lossy());
-        out.emit(Meta::Context(input), Pointer::At(CONTENT));
+    for prompt in one_or_many(message.content()) {
+        let prompt = prompt.text().or(text(Block::lenient(prompt).text()));
+        if let Some(prompt) = prompt.filter(|prompt| !prompt.is_empty()) {
+            let input = hashed("system_prompt", &prompt.decode_lossy());
+            out.emit(Meta::Context(input), Pointer::At(CONTENT));
+        }
     }
     for (name, section) in message.sections().into_iter().flat_map(Value::members) {
         let Some(section) = non_empty_text(Some(section)) else {
@@ -149,7 +162,10 @@ pub fn system(message: &Message<'_>, out: &mut Emitter<'_>) {
             },
             _ => hashed("system_prompt", &decoded),
         };
-        out.emit(Meta::Context(input), Pointer::Member("/message/sections", name));
+        out.emit(
+            Meta::Context(input),
+            Pointer::Member("/message/sections", name),
+        );
     }
     if let Some(tools) = message.tools().filter(|tools| !tools.is_empty_list()) {
         let input = hashed("tools", tools.raw());
