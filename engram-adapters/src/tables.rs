@@ -203,50 +203,74 @@ pub fn gaps(registration: &Registration) -> Table {
     }
 }
 
-/// Every rule by which one adapter leaves something out.
-pub fn omission_rules(registration: &Registration) -> Table {
-    let rows = registration.descriptor().omission_rules.iter().map(|rule| {
-        vec![
-            format!("`{}`", rule.rule),
-            format!("{:?}", rule.omission).to_lowercase(),
-            format!("`{}`", rule.record),
-            rule.pointer
-                .map_or_else(String::new, |pointer| format!("`{pointer}`")),
-            rule.reason.to_owned(),
-        ]
-    });
-    Table {
-        headings: vec![
-            "rule",
-            "omission",
-            "record",
-            "pointer",
-            "why nothing is lost",
-        ],
-        rows: rows.collect(),
+/// Every rule by which one adapter leaves something out, as Markdown: a list for each sort of omission. A rule has the records and
+/// members that it is for, each with the reason why nothing is lost.
+pub fn omission_rules(registration: &Registration) -> String {
+    let mut sorts: Vec<(String, Vec<RuleText>)> = Vec::new();
+    for rule in registration.descriptor().omission_rules {
+        let sort = format!("{:?}", rule.omission).to_lowercase();
+        let rules = &mut entry(&mut sorts, sort).1;
+        let reasons = &mut entry(rules, rule.rule).1;
+        let place = match (rule.record, rule.pointer) {
+            (record, None) => format!("`{record}`"),
+            ("*", Some(pointer)) => format!("`{pointer}`"),
+            (record, Some(pointer)) => format!("`{record}` `{pointer}`"),
+        };
+        entry(reasons, rule.reason).1.push(place);
     }
+    let lists = sorts.iter().map(|(sort, rules)| {
+        let rows: String = rules.iter().map(rule_row).collect();
+        format!("**{sort}**\n\n{rows}")
+    });
+    lists.collect::<Vec<_>>().join("\n")
 }
 
-/// The tool names of one harness and their kinds. A name that ends with `*` means all names with that beginning.
+/// A rule, with the places of each of its reasons.
+type RuleText = (&'static str, Vec<(&'static str, Vec<String>)>);
+
+/// The entry of this key; a new one is at the end.
+fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut (K, V) {
+    let at = list.iter().position(|(known, _)| *known == key);
+    let at = at.unwrap_or_else(|| {
+        list.push((key, V::default()));
+        list.len() - 1
+    });
+    &mut list[at]
+}
+
+fn rule_row((rule, reasons): &RuleText) -> String {
+    let reasons: Vec<String> = reasons
+        .iter()
+        .map(|(reason, places)| format!("{} ({})", reason.trim_end_matches('.'), places.join(", ")))
+        .collect();
+    format!("- `{rule}`: {}\n", reasons.join("; "))
+}
+
+/// The tool names of one harness by kind. A name that ends with `*` means all names with that beginning.
 pub fn tools(registration: &Registration) -> Table {
-    let exact = registration
-        .tools()
+    let tools = registration.tools();
+    let exact = tools
         .names
         .iter()
-        .map(|(name, kind)| vec![format!("`{name}`"), kind.as_str().to_owned()]);
-    let families = registration
-        .tools()
+        .map(|(name, kind)| (format!("`{name}`"), kind));
+    let families = tools
         .prefixes
         .iter()
-        .map(|(prefix, kind)| vec![format!("`{prefix}*`"), kind.as_str().to_owned()]);
-    let infixes = registration
-        .tools()
+        .map(|(prefix, kind)| (format!("`{prefix}*`"), kind));
+    let infixes = tools
         .infixes
         .iter()
-        .map(|(infix, kind)| vec![format!("`*{infix}*`"), kind.as_str().to_owned()]);
+        .map(|(infix, kind)| (format!("`*{infix}*`"), kind));
+    let mut kinds: Vec<(&str, Vec<String>)> = Vec::new();
+    for (name, kind) in exact.chain(families).chain(infixes) {
+        entry(&mut kinds, kind.as_str()).1.push(name);
+    }
+    let rows = kinds
+        .into_iter()
+        .map(|(kind, names)| vec![kind.to_owned(), names.join(", ")]);
     Table {
-        headings: vec!["tool", "kind"],
-        rows: exact.chain(families).chain(infixes).collect(),
+        headings: vec!["kind", "tools"],
+        rows: rows.collect(),
     }
 }
 

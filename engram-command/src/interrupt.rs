@@ -86,15 +86,26 @@ fn clean_up() {
     // No temporary file may appear any more.
     let unnamed = soon(&UNNAMED);
     for path in unnamed.iter().flat_map(|unnamed| unnamed.iter()) {
-        // It may have been renamed just now.
-        let _ = if path.is_dir() {
+        remove(path);
+    }
+    discard_copies();
+    std::mem::forget(unnamed);
+}
+
+/// Removes a file, or a directory into which threads may still write. It may have been renamed just now.
+fn remove(path: &Path) {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let removed = if path.is_dir() {
             fs::remove_dir_all(path)
         } else {
             fs::remove_file(path)
         };
+        if removed.is_ok() || !path.exists() || Instant::now() >= until {
+            return;
+        }
+        thread::sleep(PAUSE);
     }
-    discard_copies();
-    std::mem::forget(unnamed);
 }
 
 fn leave() {
@@ -155,6 +166,26 @@ fn unnamed() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_directory_into_which_a_thread_still_writes_is_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = parent.path().join("d");
+        fs::create_dir(&directory).unwrap();
+        let place = directory.clone();
+        // It ends as an export does: when its directory is gone.
+        let writer = thread::spawn(move || {
+            (0..)
+                .take_while(|n| fs::write(place.join(n.to_string()), "x").is_ok())
+                .count()
+        });
+        while fs::read_dir(&directory).unwrap().next().is_none() {
+            thread::yield_now();
+        }
+        remove(&directory);
+        assert!(!directory.exists());
+        assert!(writer.join().unwrap() > 0);
+    }
 
     #[test]
     fn a_lock_is_got_if_it_becomes_free_and_not_waited_for_for_ever() {

@@ -1,4 +1,5 @@
-//! The reference of a command in Markdown: every subcommand with its arguments, generated from the definition of the command line.
+//! The reference of a command in Markdown: every subcommand with its arguments, generated from the definition of the command line. Options of several
+//! commands are there once.
 
 use std::fmt::Write as _;
 
@@ -22,16 +23,51 @@ fn reference<P: Program>() -> String {
     let mut command = P::command().disable_help_subcommand(true);
     command.build();
     let mut out = "\nOptions of every command:\n\n".to_owned();
-    arguments(command.get_arguments(), &mut out);
+    table(command.get_arguments().map(Row::of), &mut out);
+    let mut rows = Vec::new();
+    collect(&command, &mut rows);
+    let shared = shared(&rows);
+    if !shared.is_empty() {
+        out.push_str("\nOptions of several commands:\n\n");
+        table(shared.iter().cloned(), &mut out);
+    }
     for command in command.get_subcommands() {
-        section(command, "###", &mut out);
+        section(command, "###", &shared, &mut out);
     }
     out.push('\n');
     out
 }
 
+/// An argument: its name with the value, and what it means.
+#[derive(Clone, PartialEq, Eq)]
+struct Row {
+    name: String,
+    value: String,
+    help: String,
+}
+
+/// The rows of the commands below one, once for each command.
+fn collect(command: &Command, rows: &mut Vec<Row>) {
+    for command in command.get_subcommands() {
+        rows.extend(own(command).map(Row::of));
+        collect(command, rows);
+    }
+}
+
+/// The options that several commands have in one meaning, each name once: in another meaning it is in the table of its command.
+fn shared(rows: &[Row]) -> Vec<Row> {
+    let mut shared: Vec<Row> = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        let is_new = !row.name.is_empty() && shared.iter().all(|known| known.name != row.name);
+        if is_new && rows[..at].contains(row) {
+            shared.push(row.clone());
+        }
+    }
+    shared
+}
+
 /// What a command does and takes, then the same of its commands.
-fn section(command: &Command, heading: &str, out: &mut String) {
+fn section(command: &Command, heading: &str, shared: &[Row], out: &mut String) {
     let text = command
         .get_long_about()
         .or(command.get_about())
@@ -43,12 +79,19 @@ fn section(command: &Command, heading: &str, out: &mut String) {
         command.get_bin_name().unwrap_or(command.get_name()),
         text.replace("\n\n", ". ").trim()
     );
-    if own(command).next().is_some() {
+    let (above, here): (Vec<Row>, Vec<Row>) = own(command)
+        .map(Row::of)
+        .partition(|row| shared.contains(row));
+    if !here.is_empty() {
         out.push('\n');
-        arguments(own(command), out);
+        table(here.into_iter(), out);
+    }
+    if !above.is_empty() {
+        let names: Vec<String> = above.iter().map(|row| format!("`{}`", row.name)).collect();
+        let _ = writeln!(out, "\nAlso, as above: {}.", names.join(", "));
     }
     for command in command.get_subcommands() {
-        section(command, "####", out);
+        section(command, "####", shared, out);
     }
 }
 
@@ -59,9 +102,21 @@ fn own(command: &Command) -> impl Iterator<Item = &Arg> {
     })
 }
 
-fn arguments<'a>(arguments: impl Iterator<Item = &'a Arg>, out: &mut String) {
+fn table(rows: impl Iterator<Item = Row>, out: &mut String) {
     out.push_str("| argument | meaning |\n| --- | --- |\n");
-    for argument in arguments {
+    for row in rows {
+        let name = format!("{} {}", row.name, row.value);
+        let _ = writeln!(
+            out,
+            "| `{}` | {} |",
+            name.trim().replace('|', "\\|"),
+            row.help.replace('|', "\\|")
+        );
+    }
+}
+
+impl Row {
+    fn of(argument: &Arg) -> Row {
         let name = match (argument.get_short(), argument.get_long()) {
             (Some(short), Some(long)) => format!("-{short}, --{long}"),
             (None, Some(long)) => format!("--{long}"),
@@ -98,12 +153,7 @@ fn arguments<'a>(arguments: impl Iterator<Item = &'a Arg>, out: &mut String) {
         if !defaults.is_empty() {
             let _ = write!(help, ". Default: `{}`", defaults.join(" "));
         }
-        let _ = writeln!(
-            out,
-            "| `{}` | {} |",
-            format!("{name} {value}").trim().replace('|', "\\|"),
-            help.replace('|', "\\|")
-        );
+        Row { name, value, help }
     }
 }
 

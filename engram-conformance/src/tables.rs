@@ -1,76 +1,56 @@
-//! The catalogues as Markdown tables, for the generated parts of `docs/conformance.md`.
+//! The catalogues as Markdown, for the generated parts of `docs/conformance.md`.
 
 use std::fmt::Write;
 
 use crate::catalogue::CHECKS;
+use crate::check::Needs;
 use crate::report::Report;
 use crate::scenario::{SCENARIOS, SEED_MATRIX};
 
-fn row<'c>(out: &mut String, cells: impl IntoIterator<Item = &'c str>) {
-    out.push('|');
-    for cell in cells {
-        let _ = write!(out, " {} |", cell.replace('|', "\\|"));
-    }
-    out.push('\n');
-}
-
-fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut out = String::new();
-    row(&mut out, headings.iter().copied());
-    row(&mut out, headings.iter().map(|_| "---"));
-    for cells in rows {
-        row(&mut out, cells.iter().map(String::as_str));
-    }
-    out
-}
-
-/// Every check: tier, id, assertion, needs, specification.
+/// Every check, by tier: its id, what it asserts, and what it needs.
 pub fn checks() -> String {
-    let cells = CHECKS.iter().map(|check| {
-        vec![
-            check.tier.label().to_owned(),
-            format!("`{}`", check.id),
-            check.asserts.to_owned(),
-            check.needs.to_string(),
-            check.seed.to_owned(),
-        ]
-    });
-    table(&["tier", "check", "asserts", "needs", "comes from"], cells)
+    let mut out = String::new();
+    let mut tier = None;
+    for check in CHECKS {
+        if tier.replace(check.tier) != Some(check.tier) {
+            let _ = write!(out, "\n**Tier {}**\n\n", check.tier.label());
+        }
+        let _ = write!(out, "- `{}`: {}", check.id, check.asserts);
+        if check.needs != Needs::Nothing {
+            let _ = write!(out, " (needs {})", check.needs);
+        }
+        out.push('\n');
+    }
+    out.trim_start().to_owned()
 }
 
-/// Every scenario, and how many recordings of each adapter show it.
-pub fn scenarios(report: &Report) -> String {
-    let mut headings = vec!["scenario", "a recording shows it when"];
-    headings.extend(report.adapters.iter().map(|column| column.adapter));
-    let cells = SCENARIOS.iter().map(|scenario| {
-        let counts = report.adapters.iter().map(|column| {
-            column
-                .scenarios
-                .get(scenario.name)
-                .copied()
-                .unwrap_or_default()
-                .to_string()
-        });
-        [format!("`{}`", scenario.name), scenario.facts.to_owned()]
-            .into_iter()
-            .chain(counts)
-            .collect()
-    });
-    table(&headings, cells)
+/// Every scenario, and when a recording shows it.
+pub fn scenarios() -> String {
+    SCENARIOS.iter().fold(String::new(), |mut out, scenario| {
+        let _ = writeln!(out, "- `{}`: {}", scenario.name, scenario.facts);
+        out
+    })
 }
 
 /// The runtime contract tests, each with the scenarios that cover it.
 pub fn seed_matrix() -> String {
-    let cells = SEED_MATRIX.iter().map(|(heading, names)| {
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        vec![(*heading).to_owned(), names.join(", ")]
-    });
-    table(&["contract test", "scenarios"], cells)
+    SEED_MATRIX
+        .iter()
+        .fold(String::new(), |mut out, (heading, names)| {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            let _ = writeln!(out, "- {heading}: {}", names.join(", "));
+            out
+        })
 }
 
-/// The verdict of every check for every adapter.
+/// The verdicts of the checks that do not pass for every adapter, and the sums of all.
 pub fn matrix(report: &Report) -> String {
-    format!("```text\n{}```\n", report.matrix())
+    let matrix = report.matrix();
+    let rows: Vec<&str> = matrix
+        .lines()
+        .filter(|row| row.split_whitespace().skip(2).any(|cell| cell != "pass"))
+        .collect();
+    format!("```text\n{}\n```\n", rows.join("\n"))
 }
 
 #[cfg(test)]

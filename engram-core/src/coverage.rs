@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::event::Kind;
+use crate::words::words;
 
 /// The stable code of a known loss (`edit.shell`, `read.no_range`, ...).
 pub type GapCode = &'static str;
@@ -43,28 +44,16 @@ impl Grade {
     }
 }
 
-/// A grade without its gaps, as written in a tape. The highest claim is the smallest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ClaimGrade {
-    /// Every fact of the kind gives an event.
-    Full,
-    /// Some facts do.
-    Partial,
-    /// Never emitted.
-    None,
-}
-
-impl ClaimGrade {
-    /// Every grade.
-    pub const ALL: [ClaimGrade; 3] = [ClaimGrade::Full, ClaimGrade::Partial, ClaimGrade::None];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ClaimGrade::Full => "full",
-            ClaimGrade::Partial => "partial",
-            ClaimGrade::None => "none",
-        }
+words! {
+    /// A grade without its gaps, as written in a tape. The highest claim is the smallest.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ClaimGrade {
+        /// Every fact of the kind gives an event.
+        Full = "full",
+        /// Some facts do.
+        Partial = "partial",
+        /// Never emitted.
+        None = "none",
     }
 }
 

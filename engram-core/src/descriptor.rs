@@ -136,14 +136,10 @@ impl OmissionRule {
     /// The outcome of a record that this rule omits. `None` for rules about fields.
     pub fn outcome(&self) -> Option<Outcome> {
         match self.omission {
-            Omission::Duplicate | Omission::Piece => Some(Outcome::Duplicate {
-                record: self.record,
-                rule: self.rule,
-            }),
-            Omission::Bookkeeping => Some(Outcome::Bookkeeping {
-                record: self.record,
-                rule: self.rule,
-            }),
+            Omission::Duplicate | Omission::Piece => {
+                Some(Outcome::duplicate(self.record, self.rule))
+            }
+            Omission::Bookkeeping => Some(Outcome::bookkeeping(self.record, self.rule)),
             Omission::Field | Omission::Opaque => None,
         }
     }

@@ -35,6 +35,16 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// A record of this type that repeats another one, by this rule.
+    pub const fn duplicate(record: &'static str, rule: &'static str) -> Self {
+        Outcome::Duplicate { record, rule }
+    }
+
+    /// A record of this type that has no content, by this rule.
+    pub const fn bookkeeping(record: &'static str, rule: &'static str) -> Self {
+        Outcome::Bookkeeping { record, rule }
+    }
+
     /// The type of a record that is omitted; empty for one that is mapped.
     pub const fn record(self) -> &'static str {
         match self {

@@ -69,5 +69,6 @@ pub mod text_adapter;
 pub mod time;
 pub mod tool_kind;
 pub mod version;
+mod words;
 
 pub use input::head;

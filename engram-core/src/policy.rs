@@ -3,26 +3,17 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The treatment of unknown versions, unknown records and malformed records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Policy {
-    /// Any of these is an error, and there is no tape.
-    Strict,
-    /// Such a record is kept as `meta unrecognized`, an unknown version lowers the claims, and everything else is converted.
-    #[default]
-    Permissive,
-}
+use crate::words::words;
 
-impl Policy {
-    /// Every policy.
-    pub const ALL: [Policy; 2] = [Policy::Strict, Policy::Permissive];
-
-    /// The name in a tape and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Policy::Strict => "strict",
-            Policy::Permissive => "permissive",
-        }
+words! {
+    /// The treatment of unknown versions, unknown records and malformed records.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Policy {
+        /// Any of these is an error, and there is no tape.
+        Strict = "strict",
+        /// Such a record is kept as `meta unrecognized`, an unknown version lowers the claims, and everything else is converted.
+        #[default]
+        Permissive = "permissive",
     }
 }
 

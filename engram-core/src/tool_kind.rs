@@ -1,90 +1,46 @@
 //! The kinds of tools.
 
-/// What a tool does, whatever its harness calls it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ToolKind {
-    /// Reads a file.
-    Read,
-    /// Changes part of a file.
-    Edit,
-    /// Writes a complete file.
-    Write,
-    /// Deletes a file.
-    Delete,
-    /// Moves or renames a file.
-    Move,
-    /// Searches in files or for files.
-    Search,
-    /// Lists a directory.
-    List,
-    /// Runs a command.
-    Execute,
-    /// Fetches a URL.
-    Fetch,
-    /// Searches the web.
-    WebSearch,
-    /// Records a thought and does nothing else.
-    Think,
-    /// Keeps a plan or task list.
-    Plan,
-    /// Asks the user.
-    Ask,
-    /// Delegates work to another agent.
-    Delegate,
-    /// Calls a tool of an MCP server.
-    Mcp,
-    /// Loads a skill.
-    Skill,
-    /// Views or creates images, audio or video.
-    Media,
-    /// Anything else.
-    Other,
-}
+use crate::words::words;
 
-impl ToolKind {
-    /// Every kind, in the order of the documentation.
-    pub const ALL: [ToolKind; 18] = [
-        ToolKind::Read,
-        ToolKind::Edit,
-        ToolKind::Write,
-        ToolKind::Delete,
-        ToolKind::Move,
-        ToolKind::Search,
-        ToolKind::List,
-        ToolKind::Execute,
-        ToolKind::Fetch,
-        ToolKind::WebSearch,
-        ToolKind::Think,
-        ToolKind::Plan,
-        ToolKind::Ask,
-        ToolKind::Delegate,
-        ToolKind::Mcp,
-        ToolKind::Skill,
-        ToolKind::Media,
-        ToolKind::Other,
-    ];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ToolKind::Read => "read",
-            ToolKind::Edit => "edit",
-            ToolKind::Write => "write",
-            ToolKind::Delete => "delete",
-            ToolKind::Move => "move",
-            ToolKind::Search => "search",
-            ToolKind::List => "list",
-            ToolKind::Execute => "execute",
-            ToolKind::Fetch => "fetch",
-            ToolKind::WebSearch => "web_search",
-            ToolKind::Think => "think",
-            ToolKind::Plan => "plan",
-            ToolKind::Ask => "ask",
-            ToolKind::Delegate => "delegate",
-            ToolKind::Mcp => "mcp",
-            ToolKind::Skill => "skill",
-            ToolKind::Media => "media",
-            ToolKind::Other => "other",
-        }
+words! {
+    /// What a tool does, whatever its harness calls it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ToolKind {
+        /// Reads a file.
+        Read = "read",
+        /// Changes part of a file.
+        Edit = "edit",
+        /// Writes a complete file.
+        Write = "write",
+        /// Deletes a file.
+        Delete = "delete",
+        /// Moves or renames a file.
+        Move = "move",
+        /// Searches in files or for files.
+        Search = "search",
+        /// Lists a directory.
+        List = "list",
+        /// Runs a command.
+        Execute = "execute",
+        /// Fetches a URL.
+        Fetch = "fetch",
+        /// Searches the web.
+        WebSearch = "web_search",
+        /// Records a thought and does nothing else.
+        Think = "think",
+        /// Keeps a plan or task list.
+        Plan = "plan",
+        /// Asks the user.
+        Ask = "ask",
+        /// Delegates work to another agent.
+        Delegate = "delegate",
+        /// Calls a tool of an MCP server.
+        Mcp = "mcp",
+        /// Loads a skill.
+        Skill = "skill",
+        /// Views or creates images, audio or video.
+        Media = "media",
+        /// Anything else.
+        Other = "other",
     }
 }

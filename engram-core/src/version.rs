@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::coverage::Coverage;
 use crate::input::head::Identity;
+use crate::words::words;
 
 /// One revision of a harness's log schema, and the claims for it.
 #[derive(Debug, Clone, Copy)]
@@ -71,42 +72,24 @@ pub struct KnownBad {
     pub reason: &'static str,
 }
 
-/// How well the version of an artifact is known. The best known level is the smallest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Support {
-    /// Fixtures or a sweep prove exactly this version, or the schema if no version is recorded.
-    Tested,
-    /// Between two proven versions of one schema.
-    Between,
-    /// Newer than the newest proven version.
-    Ahead,
-    /// None of these: older than every proven version, between two schemas, or not identified.
-    Unknown,
-    /// On the known-bad list.
-    KnownBad,
+words! {
+    /// How well the version of an artifact is known. The best known level is the smallest.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Support {
+        /// Fixtures or a sweep prove exactly this version, or the schema if no version is recorded.
+        Tested = "tested",
+        /// Between two proven versions of one schema.
+        Between = "between",
+        /// Newer than the newest proven version.
+        Ahead = "ahead",
+        /// None of these: older than every proven version, between two schemas, or not identified.
+        Unknown = "unknown",
+        /// On the known-bad list.
+        KnownBad = "known_bad",
+    }
 }
 
 impl Support {
-    /// Every level.
-    pub const ALL: [Support; 5] = [
-        Support::Tested,
-        Support::Between,
-        Support::Ahead,
-        Support::Unknown,
-        Support::KnownBad,
-    ];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Support::Tested => "tested",
-            Support::Between => "between",
-            Support::Ahead => "ahead",
-            Support::Unknown => "unknown",
-            Support::KnownBad => "known_bad",
-        }
-    }
-
     /// The level with this name.
     pub fn named(name: &str) -> Option<Support> {
         Support::ALL

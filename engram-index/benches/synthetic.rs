@@ -105,11 +105,14 @@ impl Tape {
         );
         self.result(call, text);
         let hash = Hash::of_text(text.strip_suffix('\n').unwrap_or(text));
-        let id = format!("c{call}");
-        self.event(
-            "code.read",
-            &format!(r#""call_id":"{id}","file":"{ROOT}/{path}","range":[1,{lines}],"total_lines":{lines},"hash":"{hash}","anchor_hashes":{},"parent":{call}"#, hex(text)),
+        let mut fields = format!(
+            r#""call_id":"c{call}","file":"{ROOT}/{path}","range":[1,{lines}],"total_lines":{lines},"hash":"{hash}""#
         );
+        if !anchors(text).is_empty() {
+            write!(fields, r#","anchor_hashes":{}"#, hex(text)).unwrap();
+        }
+        write!(fields, r#","parent":{call}"#).unwrap();
+        self.event("code.read", &fields);
     }
 
     /// Changes a file from one text to another (`None`: it is new), in one span.
@@ -176,6 +179,69 @@ impl Tape {
         }
         if !anchors(&come).is_empty() {
             write!(fields, r#","after_anchor_hashes":{}"#, hex(&come)).unwrap();
+        }
+        write!(fields, r#","parent":{call}"#).unwrap();
+        self.event("code.edit", &fields);
+    }
+
+    /// Replaces lines, with so many lines around them, as strings: nothing says where. False if they stand in the text more than once.
+    pub fn replace(&mut self, path: &str, before: &str, after: &str, context: usize) -> bool {
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            (before.lines().collect(), after.lines().collect());
+        let pairs = old.iter().zip(&new);
+        let start = pairs.take_while(|(one, other)| one == other).count();
+        let rest = old[start..].iter().rev().zip(new[start..].iter().rev());
+        let end = rest.take_while(|(one, other)| one == other).count();
+        let (above, below) = (start.min(context), end.min(context));
+        let gone = &old[start - above..old.len() - end + below];
+        let come = &new[start - above..new.len() - end + below];
+        let is_there = |run: &&[&str]| *run == gone;
+        // A string that becomes nothing leaves an empty line.
+        if gone.is_empty()
+            || come.is_empty()
+            || old.windows(gone.len()).filter(is_there).count() != 1
+        {
+            return false;
+        }
+        let (old, new) = (gone.join("\n"), come.join("\n"));
+        let file = format!("{ROOT}/{path}");
+        let args = json!({"path": file, "old_string": old, "new_string": new}).to_string();
+        let call = self.call("Edit", "edit", &args);
+        self.result(call, "done");
+        let mut fields = format!(
+            r#""call_id":"c{call}","op":"update","file":"{file}","before_hash":"{}","after_hash":"{}""#,
+            Hash::of_text(&old),
+            Hash::of_text(&new)
+        );
+        for (side, text) in [("before", &old), ("after", &new)] {
+            if !anchors(text).is_empty() {
+                write!(fields, r#","{side}_anchor_hashes":{}"#, hex(text)).unwrap();
+            }
+        }
+        let (gone, come) = (gone.len(), come.len());
+        write!(
+            fields,
+            r#","before_lines":{gone},"after_lines":{come},"basis":"snippet","parent":{call}"#
+        )
+        .unwrap();
+        self.event("code.edit", &fields);
+        true
+    }
+
+    /// Writes a whole text over a file.
+    pub fn write(&mut self, path: &str, text: &str) {
+        let file = format!("{ROOT}/{path}");
+        let args = json!({"path": file, "content": text}).to_string();
+        let call = self.call("Write", "write", &args);
+        self.result(call, "done");
+        let mut fields = format!(
+            r#""call_id":"c{call}","op":"overwrite","file":"{file}","after_range":[1,{}],"after_hash":"{}","file_after_hash":"{}""#,
+            text.lines().count(),
+            Hash::of_text(text.strip_suffix('\n').unwrap_or(text)),
+            Hash::of_text(text)
+        );
+        if !anchors(text).is_empty() {
+            write!(fields, r#","after_anchor_hashes":{}"#, hex(text)).unwrap();
         }
         write!(fields, r#","parent":{call}"#).unwrap();
         self.event("code.edit", &fields);

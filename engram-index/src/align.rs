@@ -9,8 +9,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use engram_core::keys::PlaceMap;
+
 use crate::diff;
-use crate::line_key::{Key, counts, is_hole, letters, letters_of};
+use crate::line_key::{Counts, Key, counts, is_hole, letters, letters_of};
 
 /// A run with fewer letters tells nothing alone.
 const ENOUGH: usize = 20;
@@ -44,11 +46,18 @@ pub fn align(
     same_cause: &dyn Fn(usize, usize) -> bool,
     whole: bool,
 ) -> Aligned {
+    let texts = Texts {
+        old,
+        new,
+        in_old: counts(old),
+        in_new: counts(new),
+        whole,
+    };
     let mut from = diff::stayed(&diff::hunks(old, new), new.len());
-    let settled = Settled::new(old, new, same_cause);
-    let mut unclear = drop_unclear(old, new, &mut from, &settled, same_cause);
-    drop_ends(old, new, &mut from, &mut unclear, whole);
-    let kept = telling(old, new, &from, &settled, whole);
+    let settled = Settled::new(&texts, same_cause);
+    let mut unclear = drop_unclear(&texts, &mut from, &settled, same_cause);
+    drop_ends(&texts, &mut from, &mut unclear);
+    let kept = telling(&texts, &from, &settled);
     for (from, kept) in from.iter_mut().zip(kept) {
         *from = from.filter(|_| kept);
     }
@@ -65,37 +74,53 @@ pub fn align(
     }
 }
 
+/// Two texts that are compared, and how often each line stands in them.
+struct Texts<'t> {
+    old: &'t [Key],
+    new: &'t [Key],
+    in_old: Counts,
+    in_new: Counts,
+    /// False if the old text may have more lines.
+    whole: bool,
+}
+
+impl Texts<'_> {
+    /// True for a line of both texts that stands more often in the new one.
+    fn is_more(&self, key: &Key) -> bool {
+        let old = self.in_old.get(key);
+        old.is_some_and(|old| *old < self.in_new[key])
+    }
+}
+
 /// The lines of which it does not matter which one stayed: they stand no more often in the new text than in the old one, and all of the old ones
-/// have one cause.
-struct Settled(HashSet<Key>);
+/// have one cause. Each with the place of the first one, and whether that is so.
+struct Settled(PlaceMap<Key, (usize, bool)>);
 
 impl Settled {
-    fn new(old: &[Key], new: &[Key], same_cause: &dyn Fn(usize, usize) -> bool) -> Settled {
-        let in_new = counts(new);
-        let mut of_old: HashMap<Key, (u32, usize, bool)> = HashMap::with_capacity(old.len());
-        for (at, key) in old.iter().enumerate() {
-            let of_key = of_old.entry(*key).or_insert((0, at, true));
-            of_key.0 += 1;
-            of_key.2 &= same_cause(of_key.1, at);
+    fn new(texts: &Texts<'_>, same_cause: &dyn Fn(usize, usize) -> bool) -> Settled {
+        let mut all = PlaceMap::with_capacity_and_hasher(texts.in_old.len(), Default::default());
+        for (at, key) in texts.old.iter().enumerate() {
+            let first = all
+                .entry(*key)
+                .or_insert_with(|| (at, texts.in_new.contains_key(key) && !texts.is_more(key)));
+            first.1 = first.1 && same_cause(first.0, at);
         }
-        let is_settled = |(key, (count, _, same)): (Key, (u32, usize, bool))| {
-            in_new
-                .get(&key)
-                .is_some_and(|new| *new <= count && same)
-                .then_some(key)
-        };
-        Settled(of_old.into_iter().filter_map(is_settled).collect())
+        Settled(all)
+    }
+
+    fn has(&self, key: &Key) -> bool {
+        self.0.get(key).is_some_and(|(_, is_settled)| *is_settled)
     }
 }
 
 /// Lines that somebody copied, so that each of them may be the copy: long ones that stand more often in the new text than in the old one, and
 /// two others that stand one after the other more often.
 /// So are lines that stand more often, however short they are, in one run with such a line.
-fn copied(old: &[Key], new: &[Key]) -> Vec<bool> {
-    let (in_old, in_new) = (counts(old), counts(new));
-    let is_more = |key: &Key| in_old.get(key).is_some_and(|old| *old < in_new[key]);
+fn copied(texts: &Texts<'_>) -> Vec<bool> {
+    let (old, new) = (texts.old, texts.new);
+    let is_more = |key: &Key| texts.is_more(key);
     let long_enough = |key: &&Key| letters(**key) >= MIN_OF_PAIR && is_more(key);
-    let more: HashSet<Key> = in_new.keys().filter(long_enough).copied().collect();
+    let more: HashSet<Key> = texts.in_new.keys().filter(long_enough).copied().collect();
     if more.is_empty() {
         return vec![false; new.len()];
     }
@@ -124,14 +149,14 @@ fn copied(old: &[Key], new: &[Key]) -> Vec<bool> {
 
 /// Lines that an equal one between their neighbours could replace are taken out, until none is left.
 fn drop_unclear(
-    old: &[Key],
-    new: &[Key],
+    texts: &Texts<'_>,
     from: &mut [Option<usize>],
     settled: &Settled,
     same_cause: &dyn Fn(usize, usize) -> bool,
 ) -> Vec<bool> {
+    let (old, new) = (texts.old, texts.new);
     let mut unclear = vec![false; new.len()];
-    let copied = copied(old, new);
+    let copied = copied(texts);
     // The lines that stayed, as a list that gets shorter.
     let mut pairs: Vec<(usize, usize)> = from
         .iter()
@@ -148,7 +173,7 @@ fn drop_unclear(
                 before.map_or(0, |pair| of(pair) + 1)..after.map_or(count, of)
             };
             let (gap_new, gap_old) = (gap(|(n, _)| n, new.len()), gap(|(_, o)| o, old.len()));
-            if settled.0.contains(&new[n]) {
+            if settled.has(&new[n]) {
                 rest.push((n, o));
                 continue;
             }
@@ -178,23 +203,14 @@ fn drop_unclear(
 
 /// Lines that stand more often than in the old text are taken out at the ends of runs: who wrote what stands beside them may have written them too.
 /// Inside a run, between lines that tell, they stayed with these.
-fn drop_ends(
-    old: &[Key],
-    new: &[Key],
-    from: &mut [Option<usize>],
-    unclear: &mut [bool],
-    whole: bool,
-) {
-    let (in_old, in_new) = (counts(old), counts(new));
-    let is_more = |at: usize| in_old.get(&new[at]) < in_new.get(&new[at]);
+fn drop_ends(texts: &Texts<'_>, from: &mut [Option<usize>], unclear: &mut [bool]) {
+    let new = texts.new;
+    let is_more = |at: usize| texts.is_more(&new[at]);
     let tells = |at: &usize| letters(new[*at]) >= ENOUGH_OF_ONE && !is_more(*at);
     for run in runs(from) {
         let end = run.new + run.count;
-        // The texts begin or end together.
-        let begins = whole && (run.old, run.new) == (0, 0);
-        let ends = whole && (run.old + run.count, end) == (old.len(), new.len());
-        let first = (run.new..end).find(|at| begins || tells(at));
-        let last = (run.new..end).rev().find(|at| ends || tells(at));
+        let first = (run.new..end).find(tells);
+        let last = (run.new..end).rev().find(tells);
         let inside = first.unwrap_or(end)..last.map_or(run.new, |last| last + 1);
         for at in (run.new..end).filter(|at| is_more(*at) && !inside.contains(at)) {
             (from[at], unclear[at]) = (None, true);
@@ -227,20 +243,17 @@ fn runs(from: &[Option<usize>]) -> Vec<Run> {
 }
 
 /// Which lines stand in runs that tell enough.
-fn telling(
-    old: &[Key],
-    new: &[Key],
-    from: &[Option<usize>],
-    settled: &Settled,
-    whole: bool,
-) -> Vec<bool> {
+fn telling(texts: &Texts<'_>, from: &[Option<usize>], settled: &Settled) -> Vec<bool> {
+    let (old, new, whole) = (texts.old, texts.new, texts.whole);
     let runs = runs(from);
     let stayed: usize = runs
         .iter()
         .map(|run| letters_of(&new[run.new..run.new + run.count]))
         .sum();
     let known: Vec<Key> = old.iter().copied().filter(|key| !is_hole(*key)).collect();
-    let is_kin = 2 * stayed >= letters_of(new).min(letters_of(&known)) && stayed > 0;
+    // A text of which little is known is no text that is mostly this one.
+    let is_enough = stayed >= if whole { 1 } else { ENOUGH };
+    let is_kin = 2 * stayed >= letters_of(new).min(letters_of(&known)) && is_enough;
     let keys = |run: &Run| &new[run.new..run.new + run.count];
     // What was replaced line by line between two runs moves nothing: runs at one distance tell together.
     let keeps_distance = |one: &Run, other: &Run| other.new - one.new == other.old - one.old;
@@ -248,7 +261,7 @@ fn telling(
     for together in runs.chunk_by(keeps_distance) {
         let all = || together.iter().flat_map(keys);
         let longest = all()
-            .filter(|key| settled.0.contains(key))
+            .filter(|key| settled.has(key))
             .map(|key| letters(*key))
             .max()
             .unwrap_or(0);
@@ -301,7 +314,7 @@ pub const LOOSE: Loose = Loose {
 pub fn find_runs(
     old: &[Key],
     new: &[Key],
-    in_new: &HashMap<Key, u32>,
+    in_new: &Counts,
     is_free: &dyn Fn(usize) -> bool,
     needs: Loose,
 ) -> Vec<(usize, usize)> {
@@ -321,8 +334,10 @@ pub fn find_runs(
         if segment.iter().any(|key| in_old.contains_key(key)) {
             for run in runs(&diff::stayed(&diff::hunks(old, segment), segment.len())) {
                 let keys = &segment[run.new..run.new + run.count];
-                // The ends may belong to what stands beside.
-                let telling = |key: &&Key| letters(**key) < 4;
+                // The ends may belong to what stands beside: so may a short line that the old text has elsewhere too.
+                let telling = |key: &&Key| {
+                    letters(**key) < 4 || (letters(**key) < LONG && in_old.get(*key) > Some(&1))
+                };
                 let skip = keys.iter().take_while(telling).count();
                 let keys =
                     &keys[skip..keys.len() - keys[skip..].iter().rev().take_while(telling).count()];
@@ -381,10 +396,19 @@ mod tests {
 
     #[test]
     fn of_equal_lines_side_by_side_nobody_knows_which_is_new() {
-        assert_eq!(
-            stayed(CODE, &CODE.replace("}\n\ndef", "}\n}\n\ndef")),
-            "01--3456"
-        );
+        let (old, new) = (keys(CODE), keys(&CODE.replace("}\n\ndef", "}\n}\n\ndef")));
+        let from = align(&old, &new, &|one, other| one == other, true).from;
+        let expected = [
+            Some(0),
+            Some(1),
+            None,
+            None,
+            Some(3),
+            Some(4),
+            Some(5),
+            None,
+        ];
+        assert_eq!(from, expected);
         let doubled = format!("{CODE}{CODE}");
         assert_eq!(stayed(CODE, &doubled), "-".repeat(14));
     }

@@ -10,9 +10,9 @@ use rusqlite::Connection;
 use crate::align::{LONG, LOOSE, Loose, align, find_runs};
 use crate::answer::{Tier, Why};
 use crate::files::{self, Files, Named};
-use crate::line_key::{self, Key, counts, letters};
+use crate::line_key::{self, Counts, Key, counts, letters};
 use crate::query::Query;
-use crate::replay::{Origin, Replay, State, replay};
+use crate::replay::{Origin, Replay, State, replay, written_again};
 use crate::runs::{self, Of};
 use crate::steps::Step;
 
@@ -194,7 +194,7 @@ enum Found {
 #[derive(Clone)]
 struct Text<'t> {
     text: &'t [Key],
-    counts: HashMap<Key, u32>,
+    counts: Counts,
     found: Vec<Found>,
     /// The lines whose white space or quotes were changed.
     reformatted: Vec<bool>,
@@ -224,7 +224,7 @@ impl<'t> Text<'t> {
         };
         let stayed = self.take(&best, own, tier);
         self.take_later(&best, own, tier);
-        self.take_runs(&best, Tier::Moved, LOOSE);
+        self.take_runs(&best, own, Tier::Moved, LOOSE);
         let mut rest: Vec<&State> = own
             .states
             .iter()
@@ -232,7 +232,7 @@ impl<'t> Text<'t> {
             .collect();
         rest.sort_by_key(|state| std::cmp::Reverse(state.order));
         rest.into_iter()
-            .for_each(|state| self.take_runs(state, tier, LOOSE));
+            .for_each(|state| self.take_runs(state, own, tier, LOOSE));
         self.take_pieces(own, tier);
         self.take_rearranged(&best, own);
         self.take_reformatted(&best, tier, &stayed);
@@ -273,7 +273,7 @@ impl<'t> Text<'t> {
             .iter()
             .chain(&other.states)
             .chain(other.pieces.iter().rev());
-        states.for_each(|state| self.take_runs(state, Tier::Moved, needs));
+        states.for_each(|state| self.take_runs(state, other, Tier::Moved, needs));
         if is_mostly_same {
             self.take_patches(other, Tier::Moved);
             best.iter()
@@ -294,7 +294,7 @@ impl<'t> Text<'t> {
         if !self.is_rearranged(state) {
             return;
         }
-        let again = self.written_again(state, own);
+        let again = written_again(&own.removed, state, &self.counts);
         let mut causes: HashMap<Key, Option<Origin>> = HashMap::new();
         for (key, origin) in state.lines.iter().zip(state.origins.iter()) {
             let cause = causes.entry(*key).or_insert(Some(*origin));
@@ -360,7 +360,7 @@ impl<'t> Text<'t> {
             .filter(|state| state.lines == best.lines)
             .cloned()
             .collect();
-        let again = self.written_again(best, own);
+        let again = written_again(&own.removed, best, &self.counts);
         for (at, from) in aligned.from.iter().enumerate() {
             match *from {
                 Some(old) if !again.contains(&self.text[at]) => {
@@ -371,27 +371,6 @@ impl<'t> Text<'t> {
             }
         }
         aligned.from.into_iter().flatten().collect()
-    }
-
-    /// Short lines of which later calls removed some, and which are as many as before: somebody wrote them again, and nobody knows which ones. Who
-    /// put a long line back put that line back.
-    fn written_again(&self, best: &State, own: &Replay) -> HashSet<Key> {
-        let mut removed: HashMap<Key, u32> = HashMap::new();
-        let later = own
-            .removed
-            .iter()
-            .filter(|removed| removed.step > best.at && own.steps[removed.step].file == best.file);
-        for key in later.flat_map(|removed| &removed.lines) {
-            if letters(*key) < LONG {
-                *removed.entry(*key).or_default() += 1;
-            }
-        }
-        let in_best = counts(&best.lines);
-        let is_again = |(key, gone): (Key, u32)| {
-            let now = self.counts.get(&key)?;
-            (now + gone > *in_best.get(&key)?).then_some(key)
-        };
-        removed.into_iter().filter_map(is_again).collect()
     }
 
     /// What a later step made again is of that step, though an older text has more lines in common.
@@ -406,7 +385,7 @@ impl<'t> Text<'t> {
                 continue;
             }
             let mut runs = find_runs(&state.lines, self.text, &self.counts, &|_| true, LOOSE);
-            runs.retain(|(_, old)| is_later(*old));
+            runs.retain(|(at, old)| is_later(*old) && !own.is_gone(state, self.text[*at]));
             for run in runs.chunk_by(|one, other| (one.0 + 1, one.1 + 1) == *other) {
                 let keys = || run.iter().map(|(at, _)| letters(self.text[*at]));
                 let tells = keys().sum::<usize>() >= LOOSE.letters && keys().any(|key| key >= LONG);
@@ -441,7 +420,7 @@ impl<'t> Text<'t> {
 
     fn take_pieces(&mut self, own: &Replay, tier: Tier) {
         for piece in own.pieces.iter().rev() {
-            self.take_runs(piece, tier, LOOSE);
+            self.take_runs(piece, own, tier, LOOSE);
         }
         self.take_patches(own, tier);
     }
@@ -449,12 +428,12 @@ impl<'t> Text<'t> {
     fn take_patches(&mut self, own: &Replay, tier: Tier) {
         let call = |piece: &State| own.steps.get(piece.at).map(|step| (step.tape, step.call));
         for together in own.pieces.chunk_by(|one, other| call(one) == call(other)) {
-            self.take_together(together, tier);
+            self.take_together(together, own, tier);
         }
     }
 
     /// The pieces of one call prove each other if each stands in the text once and whole, and none in another one.
-    fn take_together(&mut self, pieces: &[State], tier: Tier) {
+    fn take_together(&mut self, pieces: &[State], own: &Replay, tier: Tier) {
         if pieces.len() < 2 {
             return;
         }
@@ -487,17 +466,20 @@ impl<'t> Text<'t> {
         let pieces = pieces.iter().filter(|piece| !piece.lines.is_empty());
         for (piece, (first, _)) in pieces.zip(places) {
             for (at, origin) in piece.origins.iter().enumerate() {
-                if matches!(self.found[first + at], Found::Free | Found::Unclear) {
+                let is_free = matches!(self.found[first + at], Found::Free | Found::Unclear);
+                if is_free && !own.is_gone(piece, self.text[first + at]) {
                     self.found[first + at] = Found::At(tier, *origin);
                 }
             }
         }
     }
 
-    fn take_runs(&mut self, state: &State, tier: Tier, needs: Loose) {
+    fn take_runs(&mut self, state: &State, own: &Replay, tier: Tier, needs: Loose) {
         let is_free = |at: usize| matches!(self.found[at], Found::Free | Found::Unclear);
         for (at, old) in find_runs(&state.lines, self.text, &self.counts, &is_free, needs) {
-            self.found[at] = Found::At(tier, state.origins[old]);
+            if !own.is_gone(state, self.text[at]) {
+                self.found[at] = Found::At(tier, state.origins[old]);
+            }
         }
     }
 

@@ -16,10 +16,6 @@ pub(crate) struct Change {
     pub(crate) texts: Vec<[Option<String>; 2]>,
 }
 
-pub(crate) fn strs(lines: &[String]) -> Vec<&str> {
-    lines.iter().map(String::as_str).collect()
-}
-
 /// A hunk with its place.
 #[derive(Debug)]
 pub(crate) struct Spanned {
@@ -98,6 +94,7 @@ pub(crate) fn whole(
             State {
                 lines: new.into_iter().map(line).collect(),
                 whole: true,
+                blank_end: false,
             }
         });
     let of_string = arguments
@@ -114,6 +111,7 @@ pub(crate) fn whole(
             Some(State {
                 lines: only.new.clone(),
                 whole: true,
+                blank_end: false,
             })
         });
     let of_snippet = change.texts[0][1]
@@ -209,7 +207,8 @@ pub(crate) fn strings_replaced(before: &State, replaced: &[Replaced]) -> Option<
         }
         text = text.replace(&strings.old, &strings.new);
     }
-    Some(State::of(&text))
+    // Without its last line end, nobody knows whether an empty line stood behind it: a read does not tell.
+    text.ends_with('\n').then(|| State::of(&text))
 }
 
 /// A span after strings were replaced in it, if it has this hash.
@@ -236,6 +235,23 @@ pub(crate) fn replaced_to(old: &str, replaced: &[Replaced], hash: &Digest) -> Op
 
 /// A heading before a text in the output of a call has fewer lines.
 const MAX_HEADING: usize = 64;
+
+/// The line that ends the heading which a harness puts before the output of a command.
+const END_OF_HEADING: &str = "Output:\n";
+/// Such a heading has few lines.
+const MAX_COMMAND_HEADING: usize = 12;
+
+/// The output of a command without the heading.
+pub(crate) fn without_heading(output: &str) -> &str {
+    let mut rest = output;
+    for line in output.split_inclusive('\n').take(MAX_COMMAND_HEADING) {
+        rest = &rest[line.len()..];
+        if line == END_OF_HEADING {
+            return rest;
+        }
+    }
+    output
+}
 
 /// The whole text with this hash at the end of the output of a call.
 pub(crate) fn shown_whole(output: &str, hash: &Digest) -> Option<State> {

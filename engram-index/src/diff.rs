@@ -1,6 +1,7 @@
 //! Which lines stayed between two texts, and texts as differences.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 
@@ -80,17 +81,21 @@ pub fn encode(old: &[Key], new: &[Key], data: &mut Vec<u8>) {
 }
 
 /// Reads what [`encode`] wrote, and moves `data` behind it. `None` if the data does not fit the old text.
-pub fn decode(old: &[Key], data: &mut &[u8]) -> Option<Vec<Key>> {
-    let mut new = Vec::new();
+pub fn decode(old: &Rc<[Key]>, data: &mut &[u8]) -> Option<Rc<[Key]>> {
+    let count = next(data)?;
+    if count == 0 {
+        return Some(old.clone());
+    }
+    let mut new = Vec::with_capacity(old.len());
     let mut at = 0_usize;
-    for _ in 0..next(data)? {
+    for _ in 0..count {
         let (stay, go) = (next(data)?, next(data)?);
         new.extend_from_slice(old.get(at..at.checked_add(stay)?)?);
         at = at.checked_add(stay)?.checked_add(go)?;
         read_keys(data, &mut new)?;
     }
     new.extend_from_slice(old.get(at..)?);
-    Some(new)
+    Some(new.into())
 }
 
 /// The lines that come in one text of what [`encode`] wrote: `skip` texts stand before it.
@@ -178,7 +183,7 @@ mod tests {
             let mut data = Vec::new();
             encode(&old, &new, &mut data);
             let mut rest = data.as_slice();
-            prop_assert_eq!(decode(&old, &mut rest), Some(new.clone()));
+            prop_assert_eq!(decode(&Rc::from(old.as_slice()), &mut rest), Some(Rc::from(new.as_slice())));
             prop_assert!(rest.is_empty());
             for (n, from) in stayed(&hunks(&old, &new), new.len()).into_iter().enumerate() {
                 prop_assert!(from.is_none_or(|o| old[o] == new[n]));
@@ -192,12 +197,12 @@ mod tests {
             let mut data = Vec::new();
             encode(&[], &new, &mut data);
             prop_assert!(data.len() < 24 + 24 * known.len(), "{}", data.len());
-            prop_assert_eq!(decode(&[], &mut data.as_slice()), Some(new));
+            prop_assert_eq!(decode(&Rc::default(), &mut data.as_slice()), Some(Rc::from(new)));
         }
 
         #[test]
         fn damaged_data_is_no_text_and_no_panic(old in prop::collection::vec(0_u64..9, 0..9), data in prop::collection::vec(any::<u8>(), 0..60)) {
-            let _ = decode(&old, &mut data.as_slice());
+            let _ = decode(&Rc::from(old), &mut data.as_slice());
         }
     }
 }

@@ -1,8 +1,7 @@
 //! A line as the index keeps it: a number of 64 bits.
 
-use std::collections::HashMap;
-
 use engram_core::hash::Hash;
+use engram_core::keys::PlaceMap;
 
 /// The highest four bytes are of the hash of the line without white space and quotes, the 24 bits below of the hash of the line without its
 /// line end, and the lowest byte is how many of its characters are no white space.
@@ -67,8 +66,11 @@ pub fn letters_of(keys: &[Key]) -> usize {
 }
 
 /// How often each line stands in a text.
-pub fn counts(keys: &[Key]) -> HashMap<Key, u32> {
-    let mut counts = HashMap::with_capacity(keys.len());
+pub type Counts = PlaceMap<Key, u32>;
+
+/// Counts the lines of a text.
+pub fn counts(keys: &[Key]) -> Counts {
+    let mut counts = Counts::with_capacity_and_hasher(keys.len(), Default::default());
     for key in keys {
         *counts.entry(*key).or_default() += 1;
     }

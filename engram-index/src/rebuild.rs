@@ -4,6 +4,8 @@
 //! where it has the hash that the tape states. What cannot be rebuilt is a gap in the text (a [hole](crate::line_key::hole)), a piece
 //! without a place, or a lost step; nothing is guessed.
 
+mod reads;
+
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
@@ -13,20 +15,18 @@ use engram_core::hash::Hash;
 use crate::arguments::{Arguments, sides};
 use crate::change::{
     Change, Pool, Spanned, numbered, patched, put, replaced_to, shown_whole, strings_replaced,
-    strs, unapplied, whole,
+    unapplied, whole,
 };
 use crate::diff;
-use crate::line_key::{self, Key, hole, key, lines};
+use crate::line_key::{Key, hole, key, lines};
 use crate::rows::{FileRef, Kind, SpanRow, StepRow, What};
 use crate::shell::{self, Effect};
 use crate::text_state::{Line, MAX_LINES, State, bounds, is_hash, line};
 
 /// Arguments and results that are kept for the edits and reads that follow them.
 const MAX_KEPT_BYTES: usize = 64 << 20;
-/// Longest result of a change in which its text is looked for.
+/// Longest result in which the text of a file is looked for.
 const MAX_SHOWN: usize = 256 << 10;
-/// A read with fewer lines was not cut by the harness.
-const MAX_READ: usize = 2000;
 
 /// What is known of a file.
 #[derive(Debug, Default)]
@@ -138,79 +138,6 @@ impl Rebuild {
             }
         }
         self.steps
-    }
-
-    /// A read of a file: its text from the tape, or from the output of the call.
-    pub fn read(&mut self, row: &SpanRow, text: Option<&str>, total: Option<u64>) {
-        self.flush();
-        let Some((range, (first, last))) =
-            row.after.and_then(|range| Some((range, bounds(range)?)))
-        else {
-            return;
-        };
-        let output = row.call.and_then(|call| self.results.get(&call)).cloned();
-        let found = text
-            .map(str::to_owned)
-            .or_else(|| numbered(&output?, range, row.ah.as_ref()?));
-        let Some(text) = found else { return };
-        let mut read: Vec<Line> = text
-            .split('\n')
-            .map(|text| line(text.strip_suffix('\r').unwrap_or(text)))
-            .collect();
-        if read.len() != last - first {
-            return;
-        }
-        // Without a count of the file's lines, a call that names no part reads all, up to the limit that harnesses have.
-        let reads_all = || {
-            let arguments = row.call.and_then(|call| self.arguments.get(&call));
-            last < MAX_READ && arguments.is_some_and(|arguments| !arguments.is_part)
-        };
-        let is_whole = first == 0 && total.map_or_else(reads_all, |total| total <= last as u64);
-        let state = if is_whole {
-            // A harness may count what stands behind the last line end as a line.
-            if read
-                .last()
-                .is_some_and(|line| line.text.as_deref() == Some(""))
-            {
-                read.pop();
-            }
-            State {
-                lines: read,
-                whole: true,
-            }
-        } else {
-            self.with_part(row, first, read)
-        };
-        self.step(row, Kind::Seen, None, state);
-    }
-
-    /// What is known of a file, with lines that a read showed.
-    fn with_part(&mut self, row: &SpanRow, first: usize, read: Vec<Line>) -> State {
-        let last = first + read.len();
-        let mut state = match &self.file(&row.file).now {
-            Now::Known(state) => state.clone(),
-            _ => State::default(),
-        };
-        self.fill(row, &mut state, last);
-        let differs =
-            |(known, read): (&Line, &Line)| !line_key::is_hole(known.key) && known.key != read.key;
-        if state.lines.len() < last || state.lines[first..last].iter().zip(&read).any(differs) {
-            // The file is another one now.
-            state = State::default();
-            self.fill(row, &mut state, last);
-        }
-        state.lines.splice(first..last, read);
-        state
-    }
-
-    /// Makes a state that is not whole as long as a range needs.
-    fn fill(&self, row: &SpanRow, state: &mut State, count: usize) {
-        if state.whole {
-            return;
-        }
-        for n in state.lines.len()..count {
-            state.lines.push(self.hole(row, n));
-        }
     }
 
     fn hole(&self, row: &SpanRow, n: usize) -> Line {
@@ -522,24 +449,30 @@ impl Rebuild {
             }
         } else if !arguments.replaced.is_empty() {
             for strings in &arguments.replaced {
-                let of = |text: &'_ str| lines(text).map(str::to_owned).collect::<Vec<_>>();
-                let (old, new) = (of(&strings.old), of(&strings.new));
-                self.part(row, Kind::Piece, &strs(&old), &strs(&new));
+                self.strings(row, &strings.old, &strings.new);
             }
         } else {
-            for [old, new] in &change.texts {
-                let of = |text: &Option<String>| {
-                    lines(text.as_deref().unwrap_or_default())
-                        .map(str::to_owned)
-                        .collect::<Vec<_>>()
-                };
-                let (old, new) = (of(old), of(new));
-                self.part(row, Kind::Piece, &strs(&old), &strs(&new));
+            for texts in &change.texts {
+                let [old, new] = texts
+                    .each_ref()
+                    .map(|text| text.as_deref().unwrap_or_default());
+                self.strings(row, old, new);
             }
         }
         if self.steps.len() == before {
             self.bare(row, Kind::Lost);
         }
+    }
+
+    /// Writes a string that became another one. A line may go on behind its end: an empty last line of the new string is no line of the file, and
+    /// one of the old string may be, unless the new one ends in the same way.
+    fn strings(&mut self, row: &SpanRow, old: &str, new: &str) {
+        let is_whole = old.is_empty() || new.ends_with('\n');
+        let old: Vec<&str> = match is_whole {
+            true => lines(old).collect(),
+            false => old.split('\n').collect(),
+        };
+        self.part(row, Kind::Piece, &old, &lines(new).collect::<Vec<_>>());
     }
 
     /// Writes a part of a text whose place is not known, or is the end.
@@ -561,6 +494,7 @@ impl Rebuild {
         let file = self.file(&row.file);
         let mut data = Vec::new();
         let written = std::mem::take(&mut file.written);
+        let before = before.map(|before| before.before(&after));
         let (old, new) = (before.as_ref().map(State::keys), after.keys());
         if let Some(old) = &old {
             diff::encode(&written, old, &mut data);

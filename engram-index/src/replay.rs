@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use rusqlite::Connection;
 
-use crate::align::align;
+use crate::align::{LONG, align};
 use crate::answer::Why;
 use crate::diff::{self, Hunk};
 use crate::files::Files;
-use crate::line_key::{Key, is_hole, letters};
+use crate::line_key::{Counts, Key, counts, is_hole, letters};
 use crate::rows::{Digest, Kind};
 use crate::steps::{Step, load, until};
 
@@ -54,7 +54,27 @@ pub struct State {
 #[derive(Debug, Clone)]
 pub struct Removed {
     pub step: usize,
+    pub file: i64,
     pub lines: Vec<Key>,
+}
+
+/// Short lines of a text of which steps after a state removed some, and which are as many as before: somebody wrote them again, and nobody knows
+/// which ones.
+pub fn written_again(removed: &[Removed], since: &State, now: &Counts) -> HashSet<Key> {
+    let mut gone = Counts::default();
+    let later = removed.iter().rev().take(MAX_PIECES);
+    let later = later
+        .take_while(|removed| removed.step > since.at)
+        .filter(|removed| removed.file == since.file);
+    for key in later.flat_map(|removed| &removed.lines) {
+        if letters(*key) < LONG {
+            *gone.entry(*key).or_default() += 1;
+        }
+    }
+    let before = counts(&since.lines);
+    let is_again =
+        |(key, gone): (Key, u32)| (now.get(&key)? + gone > *before.get(&key)?).then_some(key);
+    gone.into_iter().filter_map(is_again).collect()
 }
 
 /// What the steps say about a text.
@@ -69,12 +89,29 @@ pub struct Replay {
     pub pieces: Vec<State>,
     /// What calls removed.
     pub removed: Vec<Removed>,
+    /// The last step that removed such a line of a file.
+    last_removed: HashMap<(i64, Key), usize>,
     /// The last text of each file (and the last whole one), and where lines of `removed` stood in it: before the line with this number, from 0.
     pub now: Vec<(State, Vec<(usize, usize)>)>,
     /// True if a call changed a file, and its tape does not say how.
     pub has_lost: bool,
     /// True if there were too many steps.
     pub is_cut: bool,
+}
+
+impl Replay {
+    fn remove(&mut self, step: usize, file: i64, lines: &[Key]) {
+        self.last_removed
+            .extend(lines.iter().map(|key| ((file, *key), step)));
+        let lines = lines.to_vec();
+        self.removed.push(Removed { step, file, lines });
+    }
+
+    /// True for a short line of a state that a later step removed: an equal one was written again. Who put a long line back put that line back.
+    pub fn is_gone(&self, state: &State, key: Key) -> bool {
+        let last = self.last_removed.get(&(state.file, key));
+        letters(key) < LONG && last.is_some_and(|step| *step > state.at)
+    }
 }
 
 /// Makes the steps of these files again, for a question about a text.
@@ -171,13 +208,24 @@ impl Making {
             (true, _) => Why::Command,
             _ => Why::Nobody,
         };
-        // Where this state has gaps, the last whole text may have had the lines.
         let new = Origin::Unproven(new);
-        let unseen = match self.last_whole.get(&step.file) {
-            Some((whole, _)) => inherited(whole, text, new, &|_| new),
-            None => vec![Origin::Older; text.len()].into(),
+        let now = counts(text);
+        let known = |state: &State, unseen: &dyn Fn(usize) -> Origin| -> Rc<[Origin]> {
+            let again = written_again(&self.found.removed, state, &now);
+            let origins = inherited(state, text, new, unseen);
+            let lines = text.iter().zip(origins.iter());
+            let of =
+                |(key, origin): (&Key, &Origin)| if again.contains(key) { new } else { *origin };
+            lines.map(of).collect()
         };
-        inherited(state, text, new, &|line| unseen[line])
+        // Where this state has gaps, the last whole text may have had the lines.
+        match self.last_whole.get(&step.file) {
+            Some((whole, _)) => {
+                let unseen = known(whole, &|_| new);
+                known(state, &|line| unseen[line])
+            }
+            None => known(state, &|_| Origin::Older),
+        }
     }
 
     /// The last text that a file had before a commit gave it its name.
@@ -203,7 +251,7 @@ impl Making {
         let step = filled.as_ref().unwrap_or(step);
         let text = &step.after;
         let (old, origins): (Rc<[Key]>, Rc<[Origin]>) = match &step.before {
-            Some(before) => (Rc::from(before.as_slice()), self.seen(step, before)),
+            Some(before) => (before.clone(), self.seen(step, before)),
             None if step.kind == Kind::Created => (Rc::default(), Rc::default()),
             // Nobody knows which of the lines were there before.
             None => {
@@ -225,9 +273,7 @@ impl Making {
             self.put_text(step, old.clone(), origins.clone(), None);
         }
         let hunks = diff::hunks(&old, text);
-        let kept = diff::stayed(&hunks, text.len());
-        let of = |from: Option<usize>| from.map_or(Origin::Made(at), |old| origins[old]);
-        self.put(step, kept.into_iter().map(of).collect(), Some(at));
+        self.put(step, carried(&origins, &hunks, Origin::Made(at)), Some(at));
     }
 
     /// A piece of a known text changes it where it has one place. Else it is kept for what it is.
@@ -248,11 +294,8 @@ impl Making {
             (Some(state), Some(place)) => state.origins[*place..place + before.len()].to_vec(),
             _ => self.origins_of_run(step.file, before),
         };
-        let kept = diff::stayed(&diff::hunks(before, &step.after), step.after.len());
-        let new: Vec<Origin> = kept
-            .into_iter()
-            .map(|from| from.map_or(Origin::Made(at), |old| origins[old]))
-            .collect();
+        let hunks = diff::hunks(before, &step.after);
+        let new = carried(&origins, &hunks, Origin::Made(at));
         if let (Some(state), [place]) = (&state, places.as_slice()) {
             let (mut lines, mut all) = (state.lines.to_vec(), state.origins.to_vec());
             lines.splice(*place..place + before.len(), step.after.iter().copied());
@@ -262,19 +305,16 @@ impl Making {
             self.now
                 .entry(step.file)
                 .and_modify(|state| state.is_stale = true);
-            let gone: Vec<Key> = diff::hunks(before, &step.after)
+            let gone: Vec<Key> = hunks
                 .into_iter()
                 .flat_map(|hunk| before[hunk.old].to_vec())
                 .collect();
             if !gone.is_empty() {
-                self.found.removed.push(Removed {
-                    step: at,
-                    lines: gone,
-                });
+                self.found.remove(at, step.file, &gone);
             }
         }
         self.touched.insert(step.file);
-        self.keep_piece(step.file, step.after.as_slice().into(), new.into());
+        self.keep_piece(step.file, step.after.clone(), new, at);
     }
 
     /// Lines at the end of a known text, or a piece.
@@ -282,12 +322,12 @@ impl Making {
         let new = vec![Origin::Made(at); step.after.len()];
         let state = self.now.get(&step.file);
         if let Some(state) = state.filter(|state| state.whole && !state.is_stale) {
-            let lines = [&state.lines, step.after.as_slice()].concat();
+            let lines = [&*state.lines, &*step.after].concat();
             let origins = [&state.origins, new.as_slice()].concat();
             self.put_text(step, lines.into(), origins.into(), Some(at));
         }
         self.touched.insert(step.file);
-        self.keep_piece(step.file, step.after.as_slice().into(), new.into());
+        self.keep_piece(step.file, step.after.clone(), new.into(), at);
     }
 
     /// The origins of lines that stand together in an earlier piece.
@@ -332,7 +372,7 @@ impl Making {
     }
 
     fn put(&mut self, step: &Step, origins: Rc<[Origin]>, by: Option<usize>) {
-        self.put_text(step, step.after.as_slice().into(), origins, by);
+        self.put_text(step, step.after.clone(), origins, by);
     }
 
     /// The next text of a file; `by` is the step that made it, if a call did.
@@ -372,6 +412,8 @@ impl Making {
                 .map_or(0, |old| wanted(&old.lines[hunk.old.clone()]));
             score = score + wanted(&lines[hunk.new.clone()]) - gone.min(score);
         }
+        // The text before a change was there after the step before it.
+        let is_text_before = by.is_none() && step.kind == Kind::Changed && self.at > 0;
         let state = State {
             file: step.file,
             whole: step.whole()
@@ -380,7 +422,7 @@ impl Making {
             lines,
             origins,
             order: self.order,
-            at: self.at,
+            at: self.at - usize::from(is_text_before),
             score,
             is_stale: false,
             hash,
@@ -417,25 +459,20 @@ impl Making {
             {
                 let around = hunk.old.start.saturating_sub(CONTEXT)
                     ..(hunk.old.end + CONTEXT).min(old.lines.len());
-                self.keep_piece(
-                    old.file,
-                    old.lines[around.clone()].into(),
-                    old.origins[around].into(),
-                );
+                let (lines, origins) = (&old.lines[around.clone()], &old.origins[around]);
+                self.keep_piece(old.file, lines.into(), origins.into(), old.at);
             }
             if let Some(step) = by {
                 let place = (hunk.new.start, self.found.removed.len());
-                self.found.removed.push(Removed {
-                    step,
-                    lines: gone.to_vec(),
-                });
+                self.found.remove(step, old.file, gone);
                 here.push(place);
             }
         }
         self.gone.insert(old.file, here);
     }
 
-    fn keep_piece(&mut self, file: i64, lines: Rc<[Key]>, origins: Rc<[Origin]>) {
+    /// `at` is the step after which the lines were there.
+    fn keep_piece(&mut self, file: i64, lines: Rc<[Key]>, origins: Rc<[Origin]>, at: usize) {
         self.order += 1;
         if self.found.pieces.len() < MAX_PIECES {
             self.found.pieces.push(State {
@@ -444,7 +481,7 @@ impl Making {
                 origins,
                 whole: false,
                 order: self.order,
-                at: self.at,
+                at,
                 score: 0,
                 is_stale: false,
                 hash: None,
@@ -481,6 +518,18 @@ fn place_after(place: usize, hunks: &[Hunk]) -> usize {
         (old_end, new_end) = (hunk.old.end, hunk.new.end);
     }
     place - old_end + new_end
+}
+
+/// The origins of a text after these hunks, which have a new one.
+fn carried(old: &[Origin], hunks: &[Hunk], new: Origin) -> Rc<[Origin]> {
+    let (mut all, mut at) = (Vec::with_capacity(old.len()), 0);
+    for hunk in hunks {
+        all.extend_from_slice(&old[at..hunk.old.start]);
+        all.extend(std::iter::repeat_n(new, hunk.new.len()));
+        at = hunk.old.end;
+    }
+    all.extend_from_slice(&old[at..]);
+    all.into()
 }
 
 fn whole(lines: &[Key]) -> Vec<Hunk> {

@@ -1,5 +1,5 @@
 //! Commands whose effect on files their text says: `cat > f <<'EOF'`, `echo` and `printf` into a file, `mv`, `cp`, `rm`, and `sed -i` with a
-//! plain text.
+//! plain text; and commands that show a file: `cat f` and `sed -n '1,200p' f`.
 //!
 //! What a command wrote is compared with the file like any other text, so it may stand beside commands that nobody understands. That a file
 //! was moved, removed or changed in its place is believed only where the exit code of the list tells that this command succeeded.
@@ -30,6 +30,11 @@ pub enum Effect {
     },
     /// The file was changed, and the command alone does not say to what.
     Changed { path: String },
+    /// The output of the whole list is the text of the file: from the first of these lines on, up to the last one or the end.
+    Shown {
+        path: String,
+        lines: (usize, Option<usize>),
+    },
 }
 
 /// Commands after which nobody knows the directory, or whether the next one runs at all.
@@ -38,11 +43,11 @@ const LEADING_AWAY: [&str; 7] = ["pushd", "popd", "eval", "source", ".", "exit",
 const MAX_BYTES: usize = 1 << 20;
 
 /// The effects that are known of a command that succeeded.
-pub fn effects(command: &str, directory: &str) -> Vec<Effect> {
-    if command.len() > MAX_BYTES {
+pub fn effects(text: &str, directory: &str) -> Vec<Effect> {
+    if text.len() > MAX_BYTES {
         return Vec::new();
     }
-    let list = commands(command);
+    let list = commands(text);
     // `bash -lc '…'`, as some logs have a command.
     if let [only] = list.as_slice()
         && let [Some(shell), Some(option), Some(inner)] = only.words.as_slice()
@@ -63,13 +68,41 @@ pub fn effects(command: &str, directory: &str) -> Vec<Effect> {
                 directory = full_path(&directory, to).into_owned();
             }
             [Some(name), ..] if name == "cd" || LEADING_AWAY.contains(&name.as_str()) => break,
-            _ => all.extend(command.effects(&directory, at >= certain)),
+            words => {
+                all.extend(command.effects(&directory, at >= certain));
+                // Another command before it, or a sign that is not understood, may have an output too.
+                let is_alone = list[..at].iter().all(Simple::is_cd) && at + 1 == list.len();
+                if is_alone && !text.contains(['(', ')', '{', '}', '|', '<', '>', '`', '$']) {
+                    all.extend(shown(words, &directory));
+                }
+            }
         }
     }
     all
 }
 
+/// What `cat FILE` and `sed -n 'FIRST,LASTp' FILE` show.
+fn shown(words: &[Word], directory: &str) -> Option<Effect> {
+    let words: Vec<&str> = words.iter().map(Option::as_deref).collect::<Option<_>>()?;
+    let (path, lines) = match words.as_slice() {
+        ["cat", path] => (path, (1, None)),
+        ["sed", "-n", range, path] => {
+            let (first, last) = range.strip_suffix('p')?.split_once(',')?;
+            (path, (first.parse().ok()?, Some(last.parse().ok()?)))
+        }
+        _ => return None,
+    };
+    (!path.starts_with('-') && lines.0 > 0).then(|| Effect::Shown {
+        path: full_path(directory, path).into_owned(),
+        lines,
+    })
+}
+
 impl Simple {
+    fn is_cd(&self) -> bool {
+        matches!(self.words.as_slice(), [Some(name), Some(_)] if name == "cd")
+    }
+
     fn effects(&self, directory: &str, succeeded: bool) -> Vec<Effect> {
         let full = |path: &str| full_path(directory, path).into_owned();
         let words: Option<Vec<&str>> = self.words.iter().map(Option::as_deref).collect();
@@ -237,6 +270,7 @@ mod tests {
             Effect::Removed { path } => format!("{path} gone"),
             Effect::Replaced { path, old, new, .. } => format!("{path}: {old} to {new}"),
             Effect::Changed { path } => format!("{path} ?"),
+            Effect::Shown { path, lines } => format!("{path} {lines:?}"),
         };
         effects(command, "/p").iter().map(show).collect()
     }
@@ -284,6 +318,26 @@ mod tests {
             ["/p/a.py: a to b", "/p/b.py -> /p/c.py"]
         );
         assert_eq!(of("git mv a.md b.md 2>/dev/null"), ["/p/a.md -> /p/b.md"]);
+    }
+
+    #[test]
+    fn a_file_is_shown_by_a_command_that_shows_nothing_else() {
+        assert_eq!(of("bash -lc 'cat src/a.py'"), ["/p/src/a.py (1, None)"]);
+        assert_eq!(of("cd src && cat a.py"), ["/p/src/a.py (1, None)"]);
+        assert_eq!(of("sed -n '5,15p' src/a.py"), ["/p/src/a.py (5, Some(15))"]);
+        for command in [
+            "cat a b",
+            "cat -n a",
+            "cat a | head",
+            "ls && cat a",
+            "cat a; (ls)",
+            "cat $A",
+            "sed -n '/x/p' a",
+            "sed -n 0,3p a",
+            "cat a 2>/dev/null",
+        ] {
+            assert_eq!(of(command), [""; 0], "{command}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The steps of files, as the tapes have them, in the order of time.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use rusqlite::Connection;
 
@@ -29,8 +30,8 @@ pub struct Step {
     flags: i64,
     session: Option<(i64, i64)>,
     call_id: Option<i64>,
-    pub before: Option<Vec<Key>>,
-    pub after: Vec<Key>,
+    pub before: Option<Rc<[Key]>>,
+    pub after: Rc<[Key]>,
     /// The hashes of the whole file before and after it, where its tape has them.
     pub file_hashes: [Option<Digest>; 2],
 }
@@ -43,7 +44,7 @@ impl Step {
 
     /// The step in the text that the file had before it, if nothing of that text is unknown and it is the one that the hash says: the tape of the
     /// step may know no more of it than a few lines.
-    pub fn in_text(&self, text: &[Key]) -> Option<Step> {
+    pub fn in_text(&self, text: &Rc<[Key]>) -> Option<Step> {
         let before = self.before.as_ref()?;
         let run = text.get(..before.len())?;
         let differs = |(known, key): (&Key, &Key)| !is_hole(*known) && known != key;
@@ -55,8 +56,8 @@ impl Step {
             after.splice(hunk.old, self.after[hunk.new].iter().copied());
         }
         Some(Step {
-            before: Some(text.to_vec()),
-            after,
+            before: Some(text.clone()),
+            after: after.into(),
             flags: self.flags | WHOLE,
             ..self.clone()
         })
@@ -127,11 +128,11 @@ pub fn load(
                 .map(|session| (harness, session)),
             call_id: row.get(10)?,
             before: None,
-            after: Vec::new(),
+            after: Rc::default(),
             file_hashes: [row.get(13)?, row.get(14)?],
         };
         hashes.insert(step.tape, row.get(12)?);
-        let last: &mut Vec<Key> = written.entry((step.tape, step.file)).or_default();
+        let last: &mut Rc<[Key]> = written.entry((step.tape, step.file)).or_default();
         // Data that does not fit is damage that `verify` finds: the step has no text then.
         let data = parts.unpack(db, row.get_ref(11)?.as_blob()?)?;
         if data
@@ -152,11 +153,11 @@ pub fn load(
 }
 
 /// Reads the texts of a step; `last` is the text of the last step of the file on its tape.
-fn texts(step: &mut Step, last: &mut Vec<Key>, mut data: &[u8]) -> Option<()> {
+fn texts(step: &mut Step, last: &mut Rc<[Key]>, mut data: &[u8]) -> Option<()> {
     match step.kind {
         Kind::Deleted | Kind::Lost => {}
         Kind::Piece | Kind::Appended => {
-            let before = diff::decode(&[], &mut data)?;
+            let before = diff::decode(&Rc::default(), &mut data)?;
             step.after = diff::decode(&before, &mut data)?;
             step.before = Some(before);
         }
@@ -165,7 +166,7 @@ fn texts(step: &mut Step, last: &mut Vec<Key>, mut data: &[u8]) -> Option<()> {
                 step.before = Some(diff::decode(last, &mut data)?);
             }
             step.after = diff::decode(step.before.as_ref().unwrap_or(last), &mut data)?;
-            last.clone_from(&step.after);
+            *last = step.after.clone();
         }
     }
     Some(())

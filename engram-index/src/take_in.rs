@@ -315,7 +315,7 @@ impl Builder {
             && matches!(result.status, None | Some(Status::Ok))
             && result.exit.is_none_or(|exit| exit == 0);
         if succeeded {
-            self.effects(seq, at);
+            self.effects(seq, result, at);
         }
         let Some(call) = self.calls.get(&seq).map(|at| &self.rows.calls[*at]) else {
             return;
@@ -331,8 +331,8 @@ impl Builder {
         }
     }
 
-    /// Files that a command changed, where its text says how.
-    fn effects(&mut self, call: u64, at: &At) {
+    /// Files that a command changed or showed, where its text says how.
+    fn effects(&mut self, call: u64, result: &ToolResult<'_>, at: &At) {
         let at = &At {
             parent: Some(call),
             agent: None,
@@ -344,7 +344,8 @@ impl Builder {
                 | Effect::Appended { path, .. }
                 | Effect::Removed { path }
                 | Effect::Replaced { path, .. }
-                | Effect::Changed { path } => (path.clone(), None),
+                | Effect::Changed { path }
+                | Effect::Shown { path, .. } => (path.clone(), None),
                 Effect::Moved { from, to } | Effect::Copied { from, to } => {
                     (to.clone(), Some(self.file(from)))
                 }
@@ -361,6 +362,15 @@ impl Builder {
                     old, new, every, ..
                 } => self.rebuild.replaced(&row, old, new, *every),
                 Effect::Changed { .. } => self.rebuild.lost(&row),
+                Effect::Shown { lines, .. } if result.exit == Some(0) && !result.truncated => {
+                    let output = result.stdout.map(|output| output.decode_lossy());
+                    self.rebuild.shown_by_command(
+                        &row,
+                        output.as_deref().unwrap_or_default(),
+                        *lines,
+                    );
+                }
+                Effect::Shown { .. } => {}
             }
         }
     }

@@ -23,6 +23,8 @@ pub(crate) struct State {
     pub(crate) lines: Vec<Line>,
     /// False if there may be more lines at the end.
     pub(crate) whole: bool,
+    /// True if a read ended with an empty line: it may be a line of the file, or what stands behind its last line end.
+    pub(crate) blank_end: bool,
 }
 
 impl State {
@@ -30,7 +32,24 @@ impl State {
         State {
             lines: lines(text).map(line).collect(),
             whole: true,
+            blank_end: false,
         }
+    }
+
+    /// The text before a change, which made `after` of it: with the empty line at its end that may have been there, if the change left one more.
+    pub(crate) fn before(mut self, after: &State) -> State {
+        let blank = line("");
+        let blanks = |state: &State| {
+            state
+                .lines
+                .iter()
+                .filter(|line| line.key == blank.key)
+                .count()
+        };
+        if self.blank_end && blanks(after) > blanks(&self) {
+            self.lines.push(blank);
+        }
+        self
     }
 
     pub(crate) fn keys(&self) -> Vec<Key> {
@@ -56,6 +75,7 @@ impl State {
         if !self.may_be(hash) {
             self.lines.push(line(""));
         }
+        self.blank_end &= hash.is_none();
         self.may_be(hash).then_some(self)
     }
 

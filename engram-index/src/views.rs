@@ -443,20 +443,27 @@ mod tests {
 
     /// The reference of the views, as a part of `docs/index.md`.
     fn reference() -> String {
-        let mut text = String::new();
+        let table = |columns: &[Column]| {
+            let rows = columns.iter().map(|column| {
+                format!("| `{}` | {} | {} |\n", column.name, column.is, column.about)
+            });
+            "| column | type | meaning |\n|---|---|---|\n".to_owned() + &rows.collect::<String>()
+        };
+        let common = [TAPE, HARNESS, SESSION, AGENT];
+        let mut text = format!(
+            "\nEach view begins with these columns:\n\n{}",
+            table(&common)
+        );
         for view in &VIEWS {
+            let (first, own) = view.columns.split_at(common.len());
+            assert_eq!(table(first), table(&common), "{}", view.name);
             let _ = write!(
                 text,
-                "\n**`{}`**: {}.\n\n| column | type | meaning |\n|---|---|---|\n",
-                view.name, view.about
+                "\n**`{}`**: {}.\n\n{}",
+                view.name,
+                view.about,
+                table(own)
             );
-            for column in view.columns {
-                let _ = writeln!(
-                    text,
-                    "| `{}` | {} | {} |",
-                    column.name, column.is, column.about
-                );
-            }
         }
         let (name, of) = ALIAS;
         let _ = writeln!(text, "\n`{name}` is another name of `{of}`.\n");

@@ -8,8 +8,8 @@ use std::path::Path;
 use semver::Version;
 
 use crate::error::{Fault, RecorderError};
-use crate::sandbox::write;
 use crate::shape::{Entry, Shape};
+use crate::table_file;
 
 /// The first line of a file.
 const HEAD: &str = "set\trecord\tpointer\ttype\tversions";
@@ -55,11 +55,9 @@ impl Facts {
     /// # Errors
     /// If a line is wrong.
     pub fn read(path: &Path) -> Result<Facts, RecorderError> {
-        if !path.exists() {
+        let Some(text) = table_file::read(path)? else {
             return Ok(Facts::default());
-        }
-        let text =
-            std::fs::read_to_string(path).map_err(|error| RecorderError::io(path, &error))?;
+        };
         Facts::parse(&text).map_err(|what| {
             RecorderError::new(Fault::BadScenario, format!("{}: {what}", path.display()))
         })
@@ -70,9 +68,7 @@ impl Facts {
     /// # Errors
     /// Those of the file system.
     pub fn write(&self, path: &Path) -> Result<(), RecorderError> {
-        let staged = path.with_extension("tsv.new");
-        write(&staged, self.to_string().as_bytes())?;
-        std::fs::rename(&staged, path).map_err(|error| RecorderError::io(path, &error))
+        table_file::replace(path, &self.to_string())
     }
 
     fn parse(text: &str) -> Result<Facts, String> {

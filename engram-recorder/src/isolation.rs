@@ -33,31 +33,32 @@ const LOOK: Duration = Duration::from_millis(20);
 pub const USER: u32 = 1000;
 
 /// Makes the mounts, gives up all rights and becomes the recorder. What was mounted before is only read; a mount that
-/// cannot be made so, other than `/`, belongs to the system. Arguments: work folder, harness, directory of node, recorder, the
-/// caller's home, and the rest of the command line.
+/// cannot be made so, other than `/`, belongs to the system. Arguments: work folder, harness, directory of node, recorder, what is
+/// hidden besides, and the rest of the command line.
 const SCRIPT: &str = "\
 set -ef
 ip link set lo up
 root=$1/root
 places=$(cut -d ' ' -f 5 /proc/self/mountinfo)
-mount -t tmpfs none $root
-mkdir $root/dev $root/work $root/harness $root/node
-touch $root/recorder
-mount --bind $1/home $root/dev
-mount --bind $1 $root/work
-mount --bind $2 $root/harness
-mount --bind $3 $root/node
-mount --bind $4 $root/recorder
-mount --bind $1/passwd /etc/passwd
-for place in harness node recorder; do mount -o remount,bind,ro $root/$place; done
+mount -t tmpfs none \"$root\"
+mkdir \"$root/dev\" \"$root/work\" \"$root/harness\" \"$root/node\"
+touch \"$root/recorder\"
+mount --bind \"$1/home\" \"$root/dev\"
+mount --bind \"$1\" \"$root/work\"
+mount --bind \"$2\" \"$root/harness\"
+mount --bind \"$3\" \"$root/node\"
+mount --bind \"$4\" \"$root/recorder\"
+mount --bind \"$1/passwd\" /etc/passwd
+for place in harness node recorder; do mount -o remount,bind,ro \"$root/$place\"; done
 mount -o remount,bind,ro /
 for place in $places; do
-    case $place in /|/dev*|/proc*) ;; *) mount -o remount,bind,ro \"$place\" 2>&1 || : ;; esac
+    # The system writes spaces in names as escapes.
+    case $place in /|/dev|/dev/*|/proc|/proc/*) ;; *) mount -o remount,bind,ro \"$(printf %b \"$place\")\" 2>&1 || : ;; esac
 done
-caller=$5
+hidden=$5
 shift 5
-mount --rbind $root /home
-case $caller in /home*|/|'') ;; *) [ ! -d \"$caller\" ] || mount -t tmpfs none \"$caller\" ;; esac
+mount --rbind \"$root\" /home
+[ ! -d \"$hidden\" ] || mount -t tmpfs none \"$hidden\"
 for private in /tmp /var/tmp /dev/shm /run; do
     [ ! -d $private ] || mount -t tmpfs -o mode=1777 none $private
 done
@@ -140,13 +141,14 @@ pub fn command(
     program: &OsStr,
     arguments: &[OsString],
 ) -> Command {
+    let hidden = std::env::var_os("HOME").filter(|home| is_to_hide(Path::new(home)));
     let mut words: Vec<OsString> = user_words();
     words.extend(unshare_words());
     words.extend(["sh", "-c", SCRIPT, "sh"].map(OsString::from));
     words.extend([work, harness, node].map(|path| path.as_os_str().to_owned()));
     words.extend([
         program.to_owned(),
-        std::env::var_os("HOME").unwrap_or_default(),
+        hidden.unwrap_or_default(),
         OsString::from(RECORDER),
     ]);
     words.extend(arguments.iter().cloned());
@@ -157,6 +159,11 @@ pub fn command(
         .env_clear()
         .envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
     command
+}
+
+/// Whether a home of the caller is not hidden already, with `/home`.
+fn is_to_hide(home: &Path) -> bool {
+    home.is_absolute() && home != Path::new("/") && !home.starts_with("/home")
 }
 
 /// Hides the memory and the environment of this process from programs of the same user: beside it works an agent.
@@ -255,6 +262,7 @@ fn unshare_words() -> Vec<OsString> {
         "--map-group=1000",
         "--keep-caps",
         "--net",
+        "--ipc",
         "--mount",
         "--pid",
         "--fork",
@@ -284,4 +292,48 @@ pub fn refusal() -> Option<&'static str> {
         }
     };
     REFUSAL.get_or_init(ask).as_deref()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn each_home_of_a_caller_is_hidden() {
+        for home in ["/root", "/homes/a", "/home2/a", "/home.old", "/usr/home"] {
+            assert!(is_to_hide(Path::new(home)), "{home}");
+        }
+        for home in ["", "/", "/home", "/home/a", "relative"] {
+            assert!(!is_to_hide(Path::new(home)), "{home}");
+        }
+    }
+
+    /// A directory for temporary files may have any name.
+    #[test]
+    fn work_folder_may_have_any_name() {
+        if let Some(why) = refusal() {
+            eprintln!("skipped: {why}");
+            return;
+        }
+        let outer = tempfile::Builder::new()
+            .prefix("a b\n*'\"")
+            .tempdir()
+            .unwrap();
+        let work = outer.path().join("work");
+        for directory in ["home/proj", "root"] {
+            fs::create_dir_all(work.join(directory)).unwrap();
+        }
+        fs::write(work.join("passwd"), PASSWD).unwrap();
+        if rustix::process::getuid().is_root() {
+            give_away(outer.path()).unwrap();
+        }
+        let words = ["-c", "echo x > /home/work/out; exit 3"].map(OsString::from);
+        let harness = Path::new("/usr");
+        let command = command(&work, harness, harness, "/bin/sh".as_ref(), &words);
+        let (end, said) = carry_out(command, Duration::from_secs(60), None).unwrap();
+        assert_eq!(end, End::Exit(3), "{said}");
+        assert_eq!(fs::read_to_string(work.join("out")).unwrap(), "x\n");
+    }
 }

@@ -32,6 +32,7 @@ pub mod server;
 pub mod shape;
 pub mod stop;
 pub mod sweep;
+mod table_file;
 pub mod terminal;
 pub mod tools;
 pub mod truth;

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::error::RecorderError;
 use crate::probe;
-use crate::sandbox::write;
+use crate::table_file;
 
 /// The first line of a file.
 const HEAD: &str = "list\tentry\tvalue";
@@ -204,9 +204,9 @@ pub fn keep(
         .iter()
         .map(|((list, entry), value)| format!("{list}\t{entry}\t{value}\n"))
         .collect();
-    write(
+    table_file::replace(
         &file(directory, harness, version),
-        format!("{HEAD}\n{lines}").as_bytes(),
+        &format!("{HEAD}\n{lines}"),
     )
 }
 
@@ -216,10 +216,9 @@ pub fn keep(
 /// Those of the file system.
 pub fn kept(directory: &Path, harness: &str, version: &Version) -> Result<Lists, RecorderError> {
     let path = file(directory, harness, version);
-    if !path.exists() {
+    let Some(text) = table_file::read(&path)? else {
         return Ok(Lists::new());
-    }
-    let text = fs::read_to_string(&path).map_err(|error| RecorderError::io(&path, &error))?;
+    };
     let entry = |line: &str| {
         let (list, rest) = line.split_once('\t')?;
         let (entry, value) = rest.split_once('\t')?;

@@ -11,7 +11,7 @@ pub use semver::Version;
 use serde_json::Value;
 
 use crate::error::{Fault, RecorderError};
-use crate::sandbox::write;
+use crate::table_file;
 
 /// The first line of a file.
 const HEAD: &str = "version\tpublished\toutcome\twhy\tnew\tas\tshape\tdigest\tscenarios\tfeatures\tchecks\tseconds\tadapter\trun";
@@ -129,10 +129,9 @@ impl Matrix {
     /// # Errors
     /// If a line is wrong.
     pub fn read(path: &Path) -> Result<Matrix, RecorderError> {
-        if !path.exists() {
+        let Some(text) = table_file::read(path)? else {
             return Ok(Matrix::default());
-        }
-        let text = fs::read_to_string(path).map_err(|error| RecorderError::io(path, &error))?;
+        };
         Matrix::parse(&text).map_err(|what| {
             RecorderError::new(Fault::BadScenario, format!("{}: {what}", path.display()))
         })
@@ -196,9 +195,7 @@ impl Matrix {
     /// # Errors
     /// Those of the file system.
     pub fn write(&self, path: &Path) -> Result<(), RecorderError> {
-        let staged = path.with_extension("tsv.new");
-        write(&staged, self.to_string().as_bytes())?;
-        fs::rename(&staged, path).map_err(|error| RecorderError::io(path, &error))
+        table_file::replace(path, &self.to_string())
     }
 
     /// Adds what another shard has found. The order of joins does not matter.

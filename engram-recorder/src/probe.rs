@@ -90,7 +90,14 @@ fn inside(work: &Path, exe: &Path, args: &[String], limit: Duration) -> Result<E
     let program = program.into_iter().chain(args).map(OsString::from);
     let words: Vec<OsString> = words.into_iter().chain(program).collect();
     let command = isolation::command(work, &root, &node_directory(), "/bin/sh".as_ref(), &words);
-    isolation::carry_out(command, limit, None).map(|(end, _)| end)
+    let (end, said) = isolation::carry_out(command, limit, None)?;
+    // The shell makes this file before it starts the program.
+    match end {
+        End::Exit(_) if work.join("out").symlink_metadata().is_err() => {
+            Err(format!("private mounts: {}", said.trim()))
+        }
+        _ => Ok(end),
+    }
 }
 
 /// Asks without private mounts. What is left running is ended by its home.

@@ -343,8 +343,13 @@ impl Scenario {
     /// # Errors
     /// `bad_scenario` if one of them is wrong, or if there is none.
     pub fn read_all(directory: &Path) -> Result<BTreeMap<String, Scenario>, RecorderError> {
-        let listing =
-            fs::read_dir(directory).map_err(|error| RecorderError::io(directory, &error))?;
+        let listing = fs::read_dir(directory).map_err(|error| {
+            let what = "the repository has a directory of scenarios; `--scenarios DIR` names it";
+            RecorderError::new(
+                Fault::Io,
+                format!("{}: {error}; {what}", directory.display()),
+            )
+        })?;
         let mut all = BTreeMap::new();
         for path in listing.filter_map(|entry| Some(entry.ok()?.path())) {
             let name = path

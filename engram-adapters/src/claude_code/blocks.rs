@@ -1,7 +1,7 @@
 //! Content blocks of messages and tool results: images, malformed and empty content.
 
 use engram_core::emit::{Fault, Pointer};
-use engram_core::event::{Attachment, Author, Meta, MsgIn, Role};
+use engram_core::event::{Attachment, Author, Meta, MsgIn};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -103,15 +103,7 @@ pub(super) fn emit_prompt(
         } else {
             Vec::new()
         };
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by,
-                text: *text,
-                attachments,
-            },
-            Pointer::At(pointer),
-        );
+        out.emit(MsgIn::user(by, *text).with(attachments), pointer);
     }
 }
 
@@ -144,11 +136,8 @@ pub(super) fn missing_in_block(
 #[cold]
 pub(super) fn emit_empty_message(role: &str, out: &mut Emitter<'_>) -> Outcome {
     out.emit(
-        Meta::System {
-            name: Text::Plain("empty_message"),
-            text: Some(Text::Plain(role)),
-        },
-        Pointer::At(CONTENT),
+        Meta::system("empty_message", Some(Text::Plain(role))),
+        CONTENT,
     );
     Outcome::Mapped
 }

@@ -15,16 +15,7 @@ pub(super) fn emit_text(
     pointer: Pointer<'_>,
     out: &mut Emitter,
 ) {
-    out.emit(
-        Meta::Context(ImplicitInput {
-            name: Text::Plain(name),
-            file: None,
-            hash: None,
-            bytes: None,
-            text,
-        }),
-        pointer,
-    );
+    out.emit(Meta::Context(ImplicitInput::of_text(name, text)), pointer);
 }
 
 /// Emits a context with the text of a file.
@@ -52,7 +43,7 @@ pub(super) fn emit_file_text(
 pub(super) fn emit_hash(
     name: &str,
     value: Field<'_>,
-    pointer: Pointer<'_>,
+    pointer: &str,
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
 ) {
@@ -66,13 +57,7 @@ pub(super) fn emit_hash(
     let hash = hashed.map(|text| Hash::of_bytes(text.as_bytes()));
     let bytes = hashed.map(|text| text.len() as u64);
     out.emit(
-        Meta::Context(ImplicitInput {
-            name: Text::Plain(name),
-            file: None,
-            hash,
-            bytes,
-            text: None,
-        }),
+        Meta::Context(ImplicitInput::of_hash(name, hash, bytes)),
         pointer,
     );
 }

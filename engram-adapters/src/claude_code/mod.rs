@@ -28,7 +28,6 @@ mod notes;
 mod plan;
 mod record;
 mod revisions;
-mod schema;
 mod source;
 mod swept;
 #[cfg(test)]

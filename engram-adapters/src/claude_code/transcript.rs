@@ -62,10 +62,9 @@ impl Conversion for Transcript {
             let agent = text(line.agent_id()).map(|agent| agent.decode_lossy());
             out.set_source(Some(&session.decode_lossy()), agent.as_deref());
         }
-        out.set_header(RecordHeader {
-            t: line_time(&line).as_deref(),
-            id: text(line.uuid()),
-            replay: false,
-        });
+        out.set_header(RecordHeader::new(
+            line_time(&line).as_deref(),
+            text(line.uuid()),
+        ));
     }
 }

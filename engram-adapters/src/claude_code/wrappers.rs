@@ -1,7 +1,7 @@
 //! What an editor, a hook or the harness puts around the words of a person, in the same text, and texts that only these write.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Attachment, Author, MsgIn, Role};
+use engram_core::event::{Attachment, Author, MsgIn};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
@@ -177,12 +177,8 @@ pub(super) fn emit_around<'a>(
         match part {
             Part::Words(_) => {
                 if let Some(attachments) = prompt.take() {
-                    let message = MsgIn {
-                        role: Role::User,
-                        by: Author::Person,
-                        text: Some(Text::Plain(&joined)),
-                        attachments,
-                    };
+                    let message =
+                        MsgIn::user(Author::Person, Some(Text::Plain(&joined))).with(attachments);
                     out.emit(message, pointer);
                 }
             }

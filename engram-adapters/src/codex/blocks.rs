@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use engram_core::emit::Fault;
 
 pub(super) use crate::shared::value::unquote;
-use crate::shared::value::{Field, Value};
+use crate::shared::value::{Field, Value, elements};
 
 use super::readers::Part;
-use super::schema::elements;
 
 /// One part of the list at `list`.
 ///

@@ -79,10 +79,7 @@ pub fn emit(state: &mut State, record: &steps::Record<'_>, out: &mut Emitter<'_>
         return Outcome::Mapped;
     };
     if state.is_repeat() {
-        return Outcome::Duplicate {
-            record: record.type_name(),
-            rule: rule::RECORD_REPEATED,
-        };
+        return Outcome::duplicate(record.type_name(), rule::RECORD_REPEATED);
     }
     state.set_header(&record, out);
     match steps(row) {

@@ -62,18 +62,12 @@ impl Record<'_> {
 
     /// The outcome of a record whose facts another one has.
     pub fn duplicate(&self, rule: &'static str) -> Outcome {
-        Outcome::Duplicate {
-            record: self.type_name(),
-            rule,
-        }
+        Outcome::duplicate(self.type_name(), rule)
     }
 
     /// The outcome of a record without content.
     pub fn bookkeeping(&self, rule: &'static str) -> Outcome {
-        Outcome::Bookkeeping {
-            record: self.type_name(),
-            rule,
-        }
+        Outcome::bookkeeping(self.type_name(), rule)
     }
 
     /// `Mapped`, or a duplicate by `rule` where the record gave no event.

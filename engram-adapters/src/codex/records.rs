@@ -54,10 +54,7 @@ pub(super) enum Row {
 }
 
 /// What becomes of a marker between requests.
-pub(super) const STATE: Outcome = Outcome::Bookkeeping {
-    record: "state",
-    rule: rule::STATE,
-};
+pub(super) const STATE: Outcome = Outcome::bookkeeping("state", rule::STATE);
 
 impl Row {
     /// The type of the record; empty for one that has none.

@@ -2,7 +2,7 @@
 
 use super::format::LineKind;
 use super::readers::{Duration, SessionMeta, Settings, ThreadSpawn};
-use crate::shared::value::{Field, Value};
+use crate::shared::value::Field;
 
 /// True for the type of an envelope line, all of them specific to Codex.
 pub(super) fn is_line_type(kind: &str) -> bool {
@@ -49,9 +49,4 @@ impl<'a> Settings<'a> {
             .member("settings")?
             .member("developer_instructions")
     }
-}
-
-/// The elements of a list; none if it is absent.
-pub(super) fn elements<'a>(list: Field<'a>) -> impl Iterator<Item = Value<'a>> {
-    list.into_iter().flat_map(Value::elements)
 }

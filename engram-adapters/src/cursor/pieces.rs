@@ -276,11 +276,7 @@ impl Pieces {
 impl Spoken {
     fn emit(&mut self, of: PieceOf, out: &mut Out<'_, '_>) -> Result<(), Fault> {
         let token = format!("\"{}\"", self.text);
-        let header = RecordHeader {
-            t: self.t.as_deref(),
-            id: self.id.as_deref().map(Text::Plain),
-            replay: false,
-        };
+        let header = RecordHeader::new(self.t.as_deref(), self.id.as_deref().map(Text::Plain));
         let channel = (of == PieceOf::Reasoning).then_some(Channel::Reasoning);
         let message = MsgOut {
             text: Some(Text::Token(&token)),

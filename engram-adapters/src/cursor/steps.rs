@@ -37,10 +37,10 @@ impl Out<'_, '_> {
     ///
     /// # Errors
     /// In step 1, if the claims of the form have no event of this kind.
-    pub(super) fn emit<'e>(
+    pub(super) fn emit<'e, 'p>(
         &mut self,
         event: impl Into<Event<'e>>,
-        pointer: Pointer<'_>,
+        pointer: impl Into<Pointer<'p>>,
     ) -> Result<Seq, Fault> {
         self.emit_child(None, event, pointer)
     }
@@ -49,15 +49,15 @@ impl Out<'_, '_> {
     ///
     /// # Errors
     /// As [`Out::emit`].
-    pub(super) fn emit_child<'e>(
+    pub(super) fn emit_child<'e, 'p>(
         &mut self,
         parent: Option<Seq>,
         event: impl Into<Event<'e>>,
-        pointer: Pointer<'_>,
+        pointer: impl Into<Pointer<'p>>,
     ) -> Result<Seq, Fault> {
         match self {
             Out::Check(check, _) => check
-                .gives(event.into().kind(), pointer)
+                .gives(event.into().kind(), pointer.into())
                 .map(|()| Seq::default()),
             Out::Emit(out) => Ok(out.emit_child(parent, event, pointer)),
         }

@@ -142,10 +142,7 @@ impl Conversion for Session {
         let time = text
             .strip_prefix(r#"{"$set":{"lastUpdated":""#)?
             .strip_suffix(r#""}}"#)?;
-        let clock = Outcome::Bookkeeping {
-            record: ChangeKind::LastUpdated.name(),
-            rule: rule::SESSION_CLOCK,
-        };
+        let clock = Outcome::bookkeeping(ChangeKind::LastUpdated.name(), rule::SESSION_CLOCK);
         (self.form == Form::Lines && is_tape_time(time)).then_some(clock)
     }
 

@@ -16,7 +16,7 @@ use super::schema::{
     Form, TypedTexts, count_responses, displayed_responses, is_context, parts, stream_kind,
 };
 use crate::shared::seen::fact_of;
-use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, Value, elements, non_empty_text, raw_str, text};
 
 /// One fact of a record. Keys are hashes; 0 stands for what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -250,12 +250,7 @@ impl Notes {
         if first == ChangeKind::LastUpdated.name() && !has_several {
             self.list.pop();
         }
-        for (n, message) in set
-            .messages()
-            .into_iter()
-            .flat_map(Value::elements)
-            .enumerate()
-        {
+        for (n, message) in elements(set.messages()).enumerate() {
             let place = Pointer::Item("/$set/messages", n);
             let mut line = Line::default();
             line.strict_into(message, "")

@@ -14,7 +14,7 @@ use super::record_facts::{RecordId, set_facts};
 use super::results::call::Call;
 use super::results::step_call::StepOutput;
 use crate::shared::document::required_array;
-use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, Value, elements, is_true, non_empty_text, raw_str, text};
 
 /// What the plan must know of a record. Ids and facts are hashes; an id is 0 if the record has none.
 #[derive(Debug, Clone, Copy, Default)]
@@ -197,7 +197,7 @@ impl Notes {
                     let content = message
                         .member("content")
                         .filter(|content| is_answer && content.is_array());
-                    for (nth, part) in content.into_iter().flat_map(Value::elements).enumerate() {
+                    for (nth, part) in elements(content).enumerate() {
                         let place = Place::StepPart {
                             message: number,
                             nth: nth as u32,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::json_type::JsonType;
+use super::json::JsonType;
 
 /// Seeds that are tried before the build fails.
 const TRIES: usize = 1024;

@@ -2,24 +2,21 @@
 //!
 //! | task | module |
 //! | --- | --- |
-//! | parse a record, read its members | [`value`], [`view`], [`json_type`] |
+//! | parse a record, read its members | [`value`], [`view`] |
 //! | read a document that contains a list of records | [`document`], [`json`] |
 //! | match results with calls, know a repeat | [`pending_calls`], [`seen`] |
-//! | keep the sessions of one artifact apart | [`by_session`] |
-//! | map tool names to kinds | [`tool_table`] |
+//! | keep the sessions of one artifact apart, map tool names to kinds | [`by_session`], [`tool_table`] |
 //! | convert times to the tape's form | [`time`] |
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
 //! | read files beside an artifact | [`neighbours`], [`remembered`] |
 //! | split words from what a harness puts around them | [`wrappers`] |
-//! | search long texts | [`search`] |
-//! | describe attached media | [`media`] |
+//! | search long texts, describe attached media | [`search`], [`media`] |
 
 mod below;
 pub mod by_session;
 pub mod document;
 pub mod field_hash;
 pub mod json;
-pub mod json_type;
 pub mod linenum;
 pub mod media;
 pub mod neighbours;

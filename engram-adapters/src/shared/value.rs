@@ -38,6 +38,11 @@ pub fn has_members(object: Value<'_>, names: &[&str]) -> bool {
         .all(|name| object.members().any(|(other, _)| other == *name))
 }
 
+/// The elements of a list; nothing if it is absent.
+pub fn elements<'a>(list: Field<'a>) -> impl Iterator<Item = Value<'a>> {
+    list.into_iter().flat_map(Value::elements)
+}
+
 /// A JSON string without its quotation marks.
 pub fn unquote(token: &str) -> &str {
     token

@@ -1,9 +1,10 @@
 //! Borrowed views of objects: the members that a converter reads, each found once.
 
 pub use engram_core::emit::Fault;
+use engram_core::json::NULL;
 
 use super::field_hash::Names;
-use super::json_type::{JsonType, NULL};
+use super::json::JsonType;
 use super::value::{Field, Value};
 
 /// The members of an object that a view names. Keeps four bytes for each, so that a view with many fields stays small.
@@ -175,7 +176,7 @@ fn visit_named(
 }
 
 /// Declares a borrowed view of an object: each field with the name and the
-/// [`JsonType`](crate::shared::json_type::JsonType) that it has in the source.
+/// [`JsonType`](crate::shared::json::JsonType) that it has in the source.
 ///
 /// The view is visible to the parent of the declaring module, unless another visibility precedes its name. It has a method for each
 /// field, and `strict`, `strict_into`, `lenient` and `lenient_opt` to make it from a [`Value`](crate::shared::value::Value).
@@ -222,7 +223,7 @@ macro_rules! view {
             const NAMES: &'static [&'static str] = &[$($name,)*];
 
             fn names() -> &'static $crate::shared::field_hash::Names {
-                use $crate::shared::{field_hash::{Names, Slots, slots_for}, json_type::JsonType};
+                use $crate::shared::{field_hash::{Names, Slots, slots_for}, json::JsonType};
                 static SLOTS: Slots<{ slots_for($view::NAMES.len()) }> = Slots::of($view::NAMES, &[$(JsonType::$shape,)*]);
                 static NAMES: Names = Names::of($view::NAMES, &SLOTS);
                 &NAMES

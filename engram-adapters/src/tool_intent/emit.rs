@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{
-    Author, Decision, EpisodeFacts, Meta, MsgIn, MsgOut, Role, SessionFacts, SideFile, Status,
-    ToolCall, ToolResult,
+    Author, Decision, EpisodeFacts, Meta, MsgIn, MsgOut, SideFile, Status, ToolCall, ToolResult,
 };
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
@@ -65,10 +64,7 @@ impl Events {
         );
         if let Some(model) = non_empty_text(header.model()) {
             out.emit(
-                Meta::Session(SessionFacts {
-                    model: Some(model),
-                    ..SessionFacts::default()
-                }),
+                Meta::session(|facts| facts.model = Some(model)),
                 Pointer::Root,
             );
         }
@@ -129,13 +125,7 @@ impl Events {
             }
             EventKind::EpisodeEnded => {
                 if let Some(name) = text(event.event()) {
-                    out.emit(
-                        Meta::System {
-                            name,
-                            text: text(event.status()),
-                        },
-                        Pointer::Root,
-                    );
+                    out.emit(Meta::system(name, text(event.status())), Pointer::Root);
                 }
             }
         }
@@ -146,15 +136,7 @@ impl Events {
 fn text_of(kind: SaidKind, by: Author, words: &str, out: &mut Emitter<'_>) {
     let text = Some(Text::Plain(words));
     match kind {
-        SaidKind::Driver => out.emit(
-            MsgIn {
-                role: Role::User,
-                by,
-                text,
-                attachments: Vec::new(),
-            },
-            TEXT,
-        ),
+        SaidKind::Driver => out.emit(MsgIn::user(by, text), TEXT),
         SaidKind::Agent => out.emit(
             MsgOut {
                 text,

@@ -10,7 +10,7 @@ use engram_profiles::grammar::{
 use engram_profiles::nonce::NonceHash;
 
 use super::readers::{Capability, Header, ToolLimits};
-use crate::shared::value::{Field, Value, count, raw_str, text};
+use crate::shared::value::{Field, Value, count, elements, raw_str, text};
 
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,10 +51,7 @@ impl Transcript {
             max_requests: limit(limits.max_requests(), "/tool_limits/max_requests")?,
             ..Limits::default()
         };
-        let kinds = header
-            .capability_map()
-            .into_iter()
-            .flat_map(Value::elements)
+        let kinds = elements(header.capability_map())
             .map(Capability::lenient)
             .map(|row| {
                 let class = raw_str(row.tool_class());

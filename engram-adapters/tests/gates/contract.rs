@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engram_adapters::{Registry, tables};
+use engram_adapters::tables;
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::error::ErrorCode;
 use engram_core::event::Kind;
@@ -70,18 +70,13 @@ fn generated(name: &str) -> Option<String> {
         }
         None if name == "features" => Some(crate::features::recorded()),
         None if name == "checks" => Some(engram_conformance::tables::checks()),
-        None if name == "scenarios" => {
-            Some(engram_conformance::tables::scenarios(fixture_report()))
-        }
+        None if name == "scenarios" => Some(engram_conformance::tables::scenarios()),
         None if name == "contract-tests" => Some(engram_conformance::tables::seed_matrix()),
         None if name == "conformance" => Some(engram_conformance::tables::matrix(fixture_report())),
         None if name == "example-size" => example_size(),
         None if name == "adapters" => Some(tables::adapters(registered()).markdown()),
-        Some(("support", id)) => {
-            Some(tables::support(&Registry::empty().with(entry(id)?)).markdown())
-        }
         Some(("gaps", id)) => Some(tables::gaps(entry(id)?).markdown()),
-        Some(("omission-rules", id)) => Some(tables::omission_rules(entry(id)?).markdown()),
+        Some(("omission-rules", id)) => Some(tables::omission_rules(entry(id)?)),
         Some(("file", path)) => example_file(path),
         Some(("tools", id)) => Some(tables::tools(entry(id)?).markdown()),
         _ => None,
@@ -187,8 +182,7 @@ fn generated_documents_equal_the_registry() {
             .collect::<Vec<_>>(),
     ));
     for id in ids {
-        let parts =
-            ["support", "gaps", "tools", "omission-rules"].map(|part| format!("{part} {id}"));
+        let parts = ["tools", "omission-rules"].map(|part| format!("{part} {id}"));
         findings.extend(document(
             &root().join(format!("docs/adapters/{id}.md")),
             &parts,

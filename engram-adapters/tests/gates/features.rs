@@ -51,7 +51,7 @@ fn cell(versions: &BTreeSet<&str>) -> String {
     match versions[..] {
         [] => String::new(),
         [one] => one.to_owned(),
-        [oldest, .., newest] => format!("{}: {oldest} to {newest}", versions.len()),
+        [oldest, .., newest] => format!("{}: {oldest}–{newest}", versions.len()),
     }
 }
 
@@ -107,7 +107,7 @@ pub fn recorded() -> String {
 fn a_feature_has_the_versions_that_show_it() {
     let scenarios = "codex/0.9.0/x\timage fork\ncodex/0.10.0/x\timage\ncodex/0.10.0/y\timage\ngemini/0.2.0/g_hooks\timage\n";
     let features = "feature\tmeaning\nimage\tan image\nfork\ta copy\nweb\tpages\nhooks\ta hook\n";
-    let expected = "| feature | codex | gemini |\n| --- | --- | --- |\n| an image | 2: 0.9.0 to 0.10.0 | 0.2.0 |\n| a copy | 0.9.0 |  |\n\
+    let expected = "| feature | codex | gemini |\n| --- | --- | --- |\n| an image | 2: 0.9.0–0.10.0 | 0.2.0 |\n| a copy | 0.9.0 |  |\n\
                     | a hook |  | 0.2.0 |\n";
     assert_eq!(table(features, scenarios, &["codex", "gemini"]), expected);
 }

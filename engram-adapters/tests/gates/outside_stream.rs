@@ -98,11 +98,7 @@ impl Conversion for Calls {
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
         let mut parts = record.value.elements().skip(1).map(Value::raw_str);
         let (t, tool) = (parts.next(), parts.next().unwrap_or_default());
-        out.set_header(RecordHeader {
-            t,
-            id: None,
-            replay: false,
-        });
+        out.set_header(RecordHeader::new(t, None));
         if tool == "a message without text" {
             out.emit(MsgOut::default(), Pointer::Root);
         }

@@ -83,7 +83,12 @@ pub fn new_file(
 ) -> Result<(), AdapterError> {
     let at = |error: io::Error| AdapterError::from(error).path(place.to_string_lossy());
     if place.symlink_metadata().is_ok() {
-        return Err(taken(place, "a file that is not there", "a file"));
+        let found = if place.is_dir() {
+            "a directory"
+        } else {
+            "a file"
+        };
+        return Err(taken(place, "a file that is not there", found));
     }
     let parent = parent(place);
     fs::create_dir_all(parent).map_err(at)?;

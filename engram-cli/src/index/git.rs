@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::io::{Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,10 @@ pub enum Parents {
 
 /// How long one answer waits for `git` to follow renames: in a repository with very many commits that takes minutes.
 const FOLLOWING: Duration = Duration::from_secs(5);
+/// How long `git` may take for one question: a repository may have a pipe or a device in the place of a file.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Most bytes that it may print.
+const MOST: u64 = 256 << 20;
 /// Most names of one file that are followed.
 const MAX_NAMES: &str = "--max-count=16";
 
@@ -44,6 +48,8 @@ pub struct Repository {
     pub root: PathBuf,
     /// What is left of [`FOLLOWING`].
     patience: Cell<Duration>,
+    /// Whether a question took longer than [`PATIENCE`]: the next one would, too.
+    is_stuck: Cell<bool>,
 }
 
 impl Repository {
@@ -52,6 +58,7 @@ impl Repository {
         Repository {
             root,
             patience: Cell::new(FOLLOWING),
+            is_stuck: Cell::new(false),
         }
     }
 
@@ -77,12 +84,13 @@ impl Repository {
             .args([&commit, "--", path]);
         self.in_repository(&mut command);
         let began = Instant::now();
-        let out = within(command, self.patience.get());
+        let out = printed(command, None, self.patience.get());
         self.patience
             .set(self.patience.get().saturating_sub(began.elapsed()));
         match out {
-            Some(out) => Names::Known(renames(&out)),
-            None => Names::TooSlow,
+            Ok(Some(out)) if out.status.success() => Names::Known(renames(&out.stdout)),
+            Ok(None) => Names::TooSlow,
+            Ok(Some(_)) | Err(_) => Names::Known(Vec::new()),
         }
     }
 
@@ -210,11 +218,12 @@ impl Repository {
             "--end-of-options",
             &format!("{revision}^{{commit}}"),
         ]);
-        let out = out.map_err(|_| {
-            Error::NotFound(format!(
+        let out = out.map_err(|error| match error {
+            Error::NotFound(_) => Error::NotFound(format!(
                 "{revision} is no commit of {}",
                 self.root.display()
-            ))
+            )),
+            other => other,
         })?;
         Ok(String::from_utf8_lossy(&out).trim().to_owned())
     }
@@ -266,20 +275,19 @@ impl Repository {
             path: "git".into(),
             source,
         };
-        self.in_repository(&mut command);
-        command
-            .stdin(if input.is_some() {
-                Stdio::piped()
-            } else {
-                Stdio::null()
-            })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(failed)?;
-        if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
-            stdin.write_all(input.as_bytes()).map_err(failed)?;
+        let too_slow = || {
+            let what = format!("it took longer than {} seconds", PATIENCE.as_secs());
+            failed(io::Error::new(ErrorKind::TimedOut, what))
+        };
+        if self.is_stuck.get() {
+            return Err(too_slow());
         }
-        let out = child.wait_with_output().map_err(failed)?;
+        self.in_repository(&mut command);
+        let out = printed(command, input, PATIENCE).map_err(failed)?;
+        let out = out.ok_or_else(|| {
+            self.is_stuck.set(true);
+            too_slow()
+        })?;
         if !out.status.success() {
             let what = String::from_utf8_lossy(&out.stderr)
                 .lines()
@@ -300,31 +308,58 @@ pub fn root_above(directory: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// What a command prints, if it ends so soon; nothing of one that fails.
-fn within(mut command: Command, most: Duration) -> Option<Vec<u8>> {
-    let command = command
-        .stdin(Stdio::null())
+/// What a command prints, and how it ends, if it ends so soon.
+fn printed(
+    mut command: Command,
+    input: Option<&str>,
+    most: Duration,
+) -> io::Result<Option<Output>> {
+    let began = Instant::now();
+    command
+        .stdin(if input.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        })
         .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let Ok(mut child) = command.spawn() else {
-        return Some(Vec::new());
+        .stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let (out, errors) = (read(child.stdout.take()), read(child.stderr.take()));
+    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input.map(str::to_owned)) {
+        // It ends when the other end is closed, at the latest when the child is killed.
+        thread::spawn(move || stdin.write_all(input.as_bytes()));
+    }
+    let left = || most.saturating_sub(began.elapsed());
+    let both = out
+        .recv_timeout(left())
+        .and_then(|out| Ok((out, errors.recv_timeout(left())?)));
+    let Ok((stdout, stderr)) = both else {
+        child.kill()?;
+        return child.wait().map(|_| None);
     };
-    let mut stdout = child.stdout.take()?;
+    let status = child.wait()?;
+    if stdout.len() as u64 > MOST {
+        let what = format!("it prints more than {MOST} bytes");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, what));
+    }
+    Ok(Some(Output {
+        status,
+        stdout,
+        stderr,
+    }))
+}
+
+/// Reads to the end, or one byte more than [`MOST`], in a thread.
+fn read(from: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {
-        let mut out = Vec::new();
-        let _ = stdout.read_to_end(&mut out);
-        let _ = send.send(out);
+        let mut bytes = Vec::new();
+        let from = from.map(|from| from.take(MOST + 1));
+        // What was read before an error is what there is. Nobody may wait for it any more.
+        let _ = from.map(|mut from| from.read_to_end(&mut bytes));
+        let _ = send.send(bytes);
     });
-    let out = receive.recv_timeout(most).ok();
-    if out.is_none() {
-        let _ = child.kill();
-    }
-    let status = child.wait();
-    out.map(|out| match status.is_ok_and(|status| status.success()) {
-        true => out,
-        false => Vec::new(),
-    })
+    receive
 }
 
 /// Reads renames with the times of their commits, the newest first: of each a time, the likeness, the old name and the new one.
@@ -433,6 +468,30 @@ mod tests {
             [[2, 3], [5, 5], [8, 8]]
         );
         assert_eq!(common(&[[1, 2]], &[[3, 4]]), [[0; 2]; 0]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn command_that_does_not_end_or_prints_too_much_is_given_up() {
+        let shell = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        };
+        let began = Instant::now();
+        let soon = Duration::from_millis(200);
+        assert_eq!(printed(shell("exec sleep 60"), None, soon).unwrap(), None);
+        assert!(began.elapsed() < Duration::from_secs(30));
+        let most = Duration::from_secs(60);
+        let out = printed(shell("cat; echo e >&2; exit 3"), Some("in"), most);
+        let out = out.unwrap().unwrap();
+        assert_eq!(
+            (&*out.stdout, &*out.stderr, out.status.code()),
+            (&b"in"[..], &b"e\n"[..], Some(3))
+        );
+        let much = format!("head -c {} /dev/zero", MOST + 1);
+        let error = printed(shell(&much), None, most).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
     }
 
     #[test]

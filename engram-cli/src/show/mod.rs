@@ -1,7 +1,6 @@
 //! `engram show`: a session as a person reads it, in the terminal, as Markdown, or as a page.
 
 use std::env;
-use std::fs;
 use std::io::{self, IsTerminal, stdout};
 use std::path::Path;
 
@@ -148,7 +147,7 @@ fn site(
     report: &Reporter,
 ) -> Exit {
     let at = |path: &Path, error: io::Error| AdapterError::from(error).path(path.to_string_lossy());
-    if let Err(error) = fs::create_dir_all(directory) {
+    if let Err(error) = output::make_directory(directory, true) {
         return report.failure(&at(directory, error));
     }
     let (mut tally, mut entries) = (Tally::default(), Vec::new());

@@ -98,24 +98,13 @@ impl Emitter<'_> {
             Rejected::Unreadable => self.keep_bytes(bytes),
             Rejected::Oversize { bytes, hash } => self.keep_oversize(bytes, hash),
             Rejected::Cut(code) => {
-                let error = Meta::Error {
-                    code: Some(Text::Plain(code)),
-                    text: text.map(Text::Plain),
-                };
+                let error = Meta::error(Some(Text::Plain(code)), text.map(Text::Plain));
                 self.emit_event(None, &error.into(), Pointer::Root);
                 self.count(Outcome::Mapped);
             }
             Rejected::Notice => {
                 let text = text.map(|text| Text::Plain(text.trim_ascii()));
-                self.emit_event(
-                    None,
-                    &Meta::System {
-                        name: Text::Plain("stdout"),
-                        text,
-                    }
-                    .into(),
-                    Pointer::Root,
-                );
+                self.emit_event(None, &Meta::system("stdout", text).into(), Pointer::Root);
                 self.count(Outcome::Mapped);
             }
         }

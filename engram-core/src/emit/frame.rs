@@ -118,10 +118,10 @@ impl Emitter<'_> {
 
     /// Emits a record or a block whose type only the harness's own types declare: the last part of its type, and its JSON.
     pub(super) fn emit_declared(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) {
-        let notice = Meta::System {
-            name: Text::Plain(name.rsplit('/').next().unwrap_or_default()),
-            text: Some(Text::Plain(raw)),
-        };
+        let notice = Meta::system(
+            name.rsplit('/').next().unwrap_or_default(),
+            Some(Text::Plain(raw)),
+        );
         self.emit_event(None, &notice.into(), pointer);
     }
 

@@ -47,6 +47,17 @@ pub struct RecordHeader<'a> {
     pub replay: bool,
 }
 
+impl<'a> RecordHeader<'a> {
+    /// Time and id of a record that is no copy.
+    pub const fn new(t: Option<&'a str>, id: Option<Text<'a>>) -> Self {
+        RecordHeader {
+            t,
+            id,
+            replay: false,
+        }
+    }
+}
+
 /// Makes events and passes them to the sink: it sets number, time, source, parent and origin, and keeps the ledger.
 ///
 /// No method fails. What cannot be emitted (a limit, a sink that fails, an event that no tape may have) ends the conversion after the record,
@@ -285,19 +296,26 @@ impl<'s> Emitter<'s> {
     /// edits and links is the call with their `call_id`. The result of a denied call has a `meta permission` before it, unless there was one.
     /// A relative path becomes absolute by the directory that the session said last, and a usage without a model gets the one that the session
     /// said last.
-    pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Seq {
+    pub fn emit<'e, 'p>(
+        &mut self,
+        event: impl Into<Event<'e>>,
+        pointer: impl Into<Pointer<'p>>,
+    ) -> Seq {
         self.emit_child(None, event, pointer)
     }
 
     /// As [`Emitter::emit`], for an event with this parent.
-    pub fn emit_child<'e>(
+    pub fn emit_child<'e, 'p>(
         &mut self,
         parent: Option<Seq>,
         event: impl Into<Event<'e>>,
-        pointer: Pointer<'_>,
+        pointer: impl Into<Pointer<'p>>,
     ) -> Seq {
+        self.emit_at(parent, event.into(), pointer.into())
+    }
+
+    fn emit_at(&mut self, parent: Option<Seq>, mut event: Event<'_>, pointer: Pointer<'_>) -> Seq {
         self.lower_claims();
-        let mut event = event.into();
         if !self.span_text {
             event.forget_span_text();
         }

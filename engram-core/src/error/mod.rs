@@ -12,83 +12,48 @@ use serde::Serialize;
 
 pub use self::fault::Fault;
 use crate::policy::Policy;
+use crate::words::words;
 pub(crate) use of_fault::{error_of, unreadable};
 
-/// Stable error codes. Their names are part of the public interface; `docs/errors.md` lists them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ErrorCode {
-    /// No adapter recognises the content.
-    UnknownHarness,
-    /// More than one adapter recognises the content.
-    AmbiguousHarness,
-    /// The version is newer than all recorded ones or otherwise outside the matrix, or none is recorded and the schema is not positively
-    /// identified.
-    UnknownHarnessVersion,
-    /// The version is on the known-bad list.
-    KnownBadVersion,
-    /// The adapter does not know the type of a record or block.
-    UnrecognizedRecord,
-    /// A record has a member that the adapter does not know, or one of another JSON type.
-    UnknownMember,
-    /// A record is not JSON, not UTF-8, or has the wrong structure.
-    MalformedRecord,
-    /// The artifact ends inside a record.
-    TruncatedInput,
-    /// The input exceeds one of the [`Limits`](crate::limits::Limits).
-    LimitExceeded,
-    /// A store lacks a table, a column or rows that its sessions need.
-    IncompleteStore,
-    /// Reading the artifact or writing the tape failed.
-    Io,
-    /// The adapter broke its contract. This is a bug.
-    AdapterDefect,
-    /// No adapter has the requested id.
-    UnknownAdapter,
-    /// Recordings for checking adapters are missing or incomplete.
-    BadRecordings,
+words! {
+    /// Stable error codes. Their names are part of the public interface; `docs/errors.md` lists them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    #[non_exhaustive]
+    pub enum ErrorCode {
+        /// No adapter recognises the content.
+        UnknownHarness = "unknown_harness",
+        /// More than one adapter recognises the content.
+        AmbiguousHarness = "ambiguous_harness",
+        /// The version is newer than all recorded ones or otherwise outside the matrix, or none is recorded and the schema is not positively
+        /// identified.
+        UnknownHarnessVersion = "unknown_harness_version",
+        /// The version is on the known-bad list.
+        KnownBadVersion = "known_bad_version",
+        /// The adapter does not know the type of a record or block.
+        UnrecognizedRecord = "unrecognized_record",
+        /// A record has a member that the adapter does not know, or one of another JSON type.
+        UnknownMember = "unknown_member",
+        /// A record is not JSON, not UTF-8, or has the wrong structure.
+        MalformedRecord = "malformed_record",
+        /// The artifact ends inside a record.
+        TruncatedInput = "truncated_input",
+        /// The input exceeds one of the [`Limits`](crate::limits::Limits).
+        LimitExceeded = "limit_exceeded",
+        /// A store lacks a table, a column or rows that its sessions need.
+        IncompleteStore = "incomplete_store",
+        /// Reading the artifact or writing the tape failed.
+        Io = "io",
+        /// The adapter broke its contract. This is a bug.
+        AdapterDefect = "adapter_defect",
+        /// No adapter has the requested id.
+        UnknownAdapter = "unknown_adapter",
+        /// Recordings for checking adapters are missing or incomplete.
+        BadRecordings = "bad_recordings",
+    }
 }
 
 impl ErrorCode {
-    /// Every code, in the order in which `docs/errors.md` lists them.
-    pub const ALL: [ErrorCode; 14] = [
-        ErrorCode::UnknownHarness,
-        ErrorCode::AmbiguousHarness,
-        ErrorCode::UnknownHarnessVersion,
-        ErrorCode::KnownBadVersion,
-        ErrorCode::UnrecognizedRecord,
-        ErrorCode::UnknownMember,
-        ErrorCode::MalformedRecord,
-        ErrorCode::TruncatedInput,
-        ErrorCode::LimitExceeded,
-        ErrorCode::IncompleteStore,
-        ErrorCode::Io,
-        ErrorCode::AdapterDefect,
-        ErrorCode::UnknownAdapter,
-        ErrorCode::BadRecordings,
-    ];
-
-    /// The stable name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ErrorCode::UnknownHarness => "unknown_harness",
-            ErrorCode::AmbiguousHarness => "ambiguous_harness",
-            ErrorCode::UnknownHarnessVersion => "unknown_harness_version",
-            ErrorCode::KnownBadVersion => "known_bad_version",
-            ErrorCode::UnrecognizedRecord => "unrecognized_record",
-            ErrorCode::UnknownMember => "unknown_member",
-            ErrorCode::MalformedRecord => "malformed_record",
-            ErrorCode::TruncatedInput => "truncated_input",
-            ErrorCode::LimitExceeded => "limit_exceeded",
-            ErrorCode::IncompleteStore => "incomplete_store",
-            ErrorCode::Io => "io",
-            ErrorCode::AdapterDefect => "adapter_defect",
-            ErrorCode::UnknownAdapter => "unknown_adapter",
-            ErrorCode::BadRecordings => "bad_recordings",
-        }
-    }
-
     /// What happened and what to do about it, in one sentence.
     pub fn explain(self) -> &'static str {
         match self {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::hash::Hash;
 use crate::text::Text;
+use crate::words::words;
 
 /// Lines `first..=last`, 1-based. `[n, n-1]` is the empty span between lines n-1 and n.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,40 +49,20 @@ impl<'a> CodeRead<'a> {
     }
 }
 
-/// The effect of an edit on the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EditOp {
-    /// The file is new.
-    Create,
-    /// Part of the file changed.
-    Update,
-    /// The complete file was replaced.
-    Overwrite,
-    /// The file is deleted.
-    Delete,
-    /// The file has a new name.
-    Move,
-}
-
-impl EditOp {
-    /// Every operation. `op as usize` is its index here.
-    pub const ALL: [EditOp; 5] = [
-        EditOp::Create,
-        EditOp::Update,
-        EditOp::Overwrite,
-        EditOp::Delete,
-        EditOp::Move,
-    ];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            EditOp::Create => "create",
-            EditOp::Update => "update",
-            EditOp::Overwrite => "overwrite",
-            EditOp::Delete => "delete",
-            EditOp::Move => "move",
-        }
+words! {
+    /// The effect of an edit on the file.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum EditOp {
+        /// The file is new.
+        Create = "create",
+        /// Part of the file changed.
+        Update = "update",
+        /// The complete file was replaced.
+        Overwrite = "overwrite",
+        /// The file is deleted.
+        Delete = "delete",
+        /// The file has a new name.
+        Move = "move",
     }
 }
 

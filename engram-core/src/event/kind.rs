@@ -2,54 +2,32 @@
 
 use std::ops::AddAssign;
 
-/// The eight kinds of events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// Session metadata.
-    Meta,
-    /// Input to the agent.
-    MsgIn,
-    /// Output of the agent.
-    MsgOut,
-    /// The agent invokes a tool.
-    ToolCall,
-    /// A tool returned.
-    ToolResult,
-    /// The agent read a file.
-    CodeRead,
-    /// The agent changed a file.
-    CodeEdit,
-    /// A declared link between two spans.
-    SpanLink,
+use crate::words::words;
+
+words! {
+    /// The eight kinds of events.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Kind {
+        /// Session metadata.
+        Meta = "meta",
+        /// Input to the agent.
+        MsgIn = "msg.in",
+        /// Output of the agent.
+        MsgOut = "msg.out",
+        /// The agent invokes a tool.
+        ToolCall = "tool.call",
+        /// A tool returned.
+        ToolResult = "tool.result",
+        /// The agent read a file.
+        CodeRead = "code.read",
+        /// The agent changed a file.
+        CodeEdit = "code.edit",
+        /// A declared link between two spans.
+        SpanLink = "span.link",
+    }
 }
 
 impl Kind {
-    /// Every kind, in the order of the documentation. `kind as usize` is its index here.
-    pub const ALL: [Kind; 8] = [
-        Kind::Meta,
-        Kind::MsgIn,
-        Kind::MsgOut,
-        Kind::ToolCall,
-        Kind::ToolResult,
-        Kind::CodeRead,
-        Kind::CodeEdit,
-        Kind::SpanLink,
-    ];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Kind::Meta => "meta",
-            Kind::MsgIn => "msg.in",
-            Kind::MsgOut => "msg.out",
-            Kind::ToolCall => "tool.call",
-            Kind::ToolResult => "tool.result",
-            Kind::CodeRead => "code.read",
-            Kind::CodeEdit => "code.edit",
-            Kind::SpanLink => "span.link",
-        }
-    }
-
     /// The kind with this name.
     pub fn from_name(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.as_str() == name)

@@ -2,54 +2,31 @@
 
 use crate::hash::Hash;
 use crate::text::Text;
+use crate::words::words;
 
-/// The role of a `msg.in` in the conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// The user, or the harness in the name of the user.
-    User,
-    /// The system.
-    System,
-    /// The developer role of some model interfaces.
-    Developer,
-}
-
-impl Role {
-    /// Every role. `role as usize` is its index here.
-    pub const ALL: [Role; 3] = [Role::User, Role::System, Role::Developer];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Role::User => "user",
-            Role::System => "system",
-            Role::Developer => "developer",
-        }
+words! {
+    /// The role of a `msg.in` in the conversation.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Role {
+        /// The user, or the harness in the name of the user.
+        User = "user",
+        /// The system.
+        System = "system",
+        /// The developer role of some model interfaces.
+        Developer = "developer",
     }
 }
 
-/// Who wrote the text of a `msg.in`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Author {
-    /// Whoever drives the session typed, pasted or sent it.
-    Person,
-    /// A model wrote it, for a sub-agent or as a command.
-    Agent,
-    /// The harness wrote it: hook texts, reminders, notifications, expanded templates, summaries.
-    Harness,
-}
-
-impl Author {
-    /// Every author. `by as usize` is its index here.
-    pub const ALL: [Author; 3] = [Author::Person, Author::Agent, Author::Harness];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Author::Person => "person",
-            Author::Agent => "agent",
-            Author::Harness => "harness",
-        }
+words! {
+    /// Who wrote the text of a `msg.in`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Author {
+        /// Whoever drives the session typed, pasted or sent it.
+        Person = "person",
+        /// A model wrote it, for a sub-agent or as a command.
+        Agent = "agent",
+        /// The harness wrote it: hook texts, reminders, notifications, expanded templates, summaries.
+        Harness = "harness",
     }
 }
 
@@ -79,28 +56,36 @@ pub struct MsgIn<'a> {
     pub attachments: Vec<Attachment<'a>>,
 }
 
-/// The purpose of output of the agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Channel {
-    /// The answer of the turn.
-    Final,
-    /// Progress notes between tool calls.
-    Commentary,
-    /// Reasoning.
-    Reasoning,
+impl<'a> MsgIn<'a> {
+    /// A text in the user's place, without attachments.
+    pub const fn user(by: Author, text: Option<Text<'a>>) -> Self {
+        MsgIn {
+            role: Role::User,
+            by,
+            text,
+            attachments: Vec::new(),
+        }
+    }
+
+    /// The same message with these attachments.
+    pub fn with(self, attachments: Vec<Attachment<'a>>) -> Self {
+        MsgIn {
+            attachments,
+            ..self
+        }
+    }
 }
 
-impl Channel {
-    /// Every channel. `channel as usize` is its index here.
-    pub const ALL: [Channel; 3] = [Channel::Final, Channel::Commentary, Channel::Reasoning];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Channel::Final => "final",
-            Channel::Commentary => "commentary",
-            Channel::Reasoning => "reasoning",
-        }
+words! {
+    /// The purpose of output of the agent.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Channel {
+        /// The answer of the turn.
+        Final = "final",
+        /// Progress notes between tool calls.
+        Commentary = "commentary",
+        /// Reasoning.
+        Reasoning = "reasoning",
     }
 }
 

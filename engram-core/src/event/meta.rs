@@ -4,6 +4,7 @@ use super::lifecycle::{RevisionChange, TapeStart, TapeStop, Unrecognized};
 use super::seq::Seq;
 use crate::hash::Hash;
 use crate::text::Text;
+use crate::words::words;
 
 /// The labels of `meta`. [`Emitter`](crate::emit::Emitter) itself emits `tape.start`, `revision`, `unrecognized` and `tape.stop`; an
 /// adapter emits the others.
@@ -63,6 +64,26 @@ pub enum Meta<'a> {
         /// Its text.
         text: Option<Text<'a>>,
     },
+}
+
+impl<'a> Meta<'a> {
+    /// A notice with this name in the source, and its text.
+    pub fn system(name: impl Into<Text<'a>>, text: Option<Text<'a>>) -> Self {
+        let name = name.into();
+        Meta::System { name, text }
+    }
+
+    /// Facts about the session that `fill` sets; all others are not said.
+    pub fn session(fill: impl FnOnce(&mut SessionFacts<'a>)) -> Self {
+        let mut facts = SessionFacts::default();
+        fill(&mut facts);
+        Meta::Session(facts)
+    }
+
+    /// An error with the harness's own code, and its message.
+    pub const fn error(code: Option<Text<'a>>, text: Option<Text<'a>>) -> Self {
+        Meta::Error { code, text }
+    }
 }
 
 /// Facts about the session that the source says at this point.
@@ -221,30 +242,20 @@ pub struct Usage<'a> {
     pub part: Option<Text<'a>>,
 }
 
-/// The decision about a tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    /// It may run.
-    Allow,
-    /// It may not run.
-    Deny,
-    /// The user is asked.
-    Ask,
+words! {
+    /// The decision about a tool call.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Decision {
+        /// It may run.
+        Allow = "allow",
+        /// It may not run.
+        Deny = "deny",
+        /// The user is asked.
+        Ask = "ask",
+    }
 }
 
 impl Decision {
-    /// Every decision. `decision as usize` is its index here.
-    pub const ALL: [Decision; 3] = [Decision::Allow, Decision::Deny, Decision::Ask];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Decision::Allow => "allow",
-            Decision::Deny => "deny",
-            Decision::Ask => "ask",
-        }
-    }
-
     /// The event of this decision about a call: the name of its tool, its id, and the reason. It comes before the result of the call. For the
     /// result of a denied call without one, the emitter adds it.
     pub const fn of_call<'a>(
@@ -289,4 +300,26 @@ pub struct ImplicitInput<'a> {
     pub bytes: Option<u64>,
     /// Its text, if a person wrote it or it is short.
     pub text: Option<Text<'a>>,
+}
+
+impl<'a> ImplicitInput<'a> {
+    /// An input that is on the tape as a text.
+    pub fn of_text(name: impl Into<Text<'a>>, text: Option<Text<'a>>) -> Self {
+        ImplicitInput {
+            name: name.into(),
+            file: None,
+            hash: None,
+            bytes: None,
+            text,
+        }
+    }
+
+    /// An input of which the tape has hash and size.
+    pub fn of_hash(name: impl Into<Text<'a>>, hash: Option<Hash>, bytes: Option<u64>) -> Self {
+        ImplicitInput {
+            hash,
+            bytes,
+            ..ImplicitInput::of_text(name, None)
+        }
+    }
 }

@@ -26,6 +26,13 @@ pub enum Pointer<'p> {
     Read(Text<'p>),
 }
 
+impl<'p> From<&'p str> for Pointer<'p> {
+    /// A constant path.
+    fn from(path: &'p str) -> Self {
+        Pointer::At(path)
+    }
+}
+
 impl Pointer<'_> {
     /// True for the record itself.
     pub fn is_root(self) -> bool {

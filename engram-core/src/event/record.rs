@@ -3,26 +3,16 @@
 use super::seq::Seq;
 use super::{Event, Pointer};
 use crate::text::Text;
+use crate::words::words;
 
-/// Why the time of an event is not the own time of its record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeBasis {
-    /// It is the time of the nearest earlier record, or of the header of the session.
-    Inherited,
-    /// The artifact has no times.
-    Absent,
-}
-
-impl TimeBasis {
-    /// Every basis.
-    pub const ALL: [TimeBasis; 2] = [TimeBasis::Inherited, TimeBasis::Absent];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            TimeBasis::Inherited => "inherited",
-            TimeBasis::Absent => "absent",
-        }
+words! {
+    /// Why the time of an event is not the own time of its record.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum TimeBasis {
+        /// It is the time of the nearest earlier record, or of the header of the session.
+        Inherited = "inherited",
+        /// The artifact has no times.
+        Absent = "absent",
     }
 }
 

@@ -4,6 +4,7 @@ use super::message::Attachment;
 use crate::hash::Hash;
 use crate::text::Text;
 use crate::tool_kind::ToolKind;
+use crate::words::words;
 
 /// A call of a tool.
 #[derive(Debug, Clone)]
@@ -22,17 +23,19 @@ pub struct ToolCall<'a> {
     pub args: Option<&'a str>,
 }
 
-/// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// It succeeded.
-    Ok,
-    /// It failed.
-    Error,
-    /// It was not allowed to run.
-    Denied,
-    /// It was stopped.
-    Cancelled,
+words! {
+    /// How a call ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Status {
+        /// It succeeded.
+        Ok = "ok",
+        /// It failed.
+        Error = "error",
+        /// It was not allowed to run.
+        Denied = "denied",
+        /// It was stopped.
+        Cancelled = "cancelled",
+    }
 }
 
 impl<'a> ToolCall<'a> {
@@ -45,21 +48,6 @@ impl<'a> ToolCall<'a> {
             call_id: None,
             message_id: None,
             args: None,
-        }
-    }
-}
-
-impl Status {
-    /// Every status. `status as usize` is its index here.
-    pub const ALL: [Status; 4] = [Status::Ok, Status::Error, Status::Denied, Status::Cancelled];
-
-    /// The name in a tape.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Status::Ok => "ok",
-            Status::Error => "error",
-            Status::Denied => "denied",
-            Status::Cancelled => "cancelled",
         }
     }
 }

@@ -90,18 +90,13 @@ fn edit_spans(edit: &CodeEdit<'_>) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Author, EditOp, MsgIn, Role};
+    use crate::event::{Author, EditOp, MsgIn};
     use crate::hash::Hash;
     use crate::text::Text;
 
     #[test]
     fn a_message_needs_content() {
-        let message = MsgIn {
-            role: Role::User,
-            by: Author::Person,
-            text: None,
-            attachments: Vec::new(),
-        };
+        let message = MsgIn::user(Author::Person, None);
         assert!(matches!(
             violation(&message.clone().into()),
             Some(Violation::Defect(_))

@@ -1,6 +1,6 @@
 //! The structure of every event. The checker, the JSON Schema and the documentation are generated from it.
 
-mod field;
+pub(crate) mod field;
 mod table;
 
 pub use self::field::{Empty, EventSchema, Field, FieldType, Presence};

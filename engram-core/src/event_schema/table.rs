@@ -2,13 +2,11 @@
 
 use super::field::{Empty, EventSchema, Field, FieldType, Presence};
 use crate::anchor::SCHEME;
-use crate::event::{
-    Author, Channel, Decision, EditOp, Kind, Role, SPANS_TEXT, Status, TimeBasis, UNICODE_REPLACED,
-};
+use crate::event::*;
 use crate::policy::Policy;
 use crate::tape::REDACTION;
 use crate::tape::TAPE_SCHEMA;
-use crate::tool_kind::ToolKind;
+use crate::tape::fields::Fields as _;
 use crate::version::Support;
 
 const fn always(key: &'static str, field_type: FieldType) -> Field {
@@ -48,27 +46,29 @@ const fn kind(kind: Kind, fields: &'static [Field], meaning: &'static str) -> Ev
     }
 }
 
-macro_rules! words {
-    ($type:ident: $($value:ident),+) => { FieldType::Word(&[$($type::$value.as_str()),+]) };
+/// The fields of a label: its name, and those of a struct.
+macro_rules! labelled {
+    ($fields:expr) => {{
+        const ALL: [Field; $fields.len() + 1] = {
+            let mut all = [LABEL; $fields.len() + 1];
+            let mut n = 0;
+            while n < $fields.len() {
+                all[n + 1] = $fields[n];
+                n += 1;
+            }
+            all
+        };
+        &ALL
+    }};
 }
 
-const TOOL_KINDS: [&str; ToolKind::ALL.len()] = {
-    let mut names = [""; ToolKind::ALL.len()];
-    let mut n = 0;
-    while n < names.len() {
-        names[n] = ToolKind::ALL[n].as_str();
-        n += 1;
-    }
-    names
-};
-
-const GRADE: FieldType = FieldType::Word(&["full", "partial", "none"]);
+const GRADE: FieldType = FieldType::Word(&ClaimGrade::WORDS);
 const HARNESS: FieldType = FieldType::Object(&[
     always("family", FieldType::Name),
     stated("version", FieldType::Name),
     stated("schema", FieldType::Name),
 ]);
-const SUPPORT: FieldType = words!(Support: Tested, Between, Ahead, Unknown, KnownBad);
+const SUPPORT: FieldType = FieldType::Word(&Support::WORDS);
 const DEGRADED: FieldType = FieldType::List(&FieldType::Name, Empty::Allowed);
 const COVERAGE: FieldType = FieldType::Object(&[
     always("meta", GRADE),
@@ -130,26 +130,6 @@ const OMITTED: FieldType = FieldType::Object(&[
     always("rule", FieldType::Name),
     always("count", FieldType::Count),
 ]);
-const TOKENS: FieldType = FieldType::Object(&[
-    stated("input", FieldType::Count),
-    stated("cache_read", FieldType::Count),
-    stated("cache_write", FieldType::Count),
-    stated("cache_write_1h", FieldType::Count),
-    stated("output", FieldType::Count),
-    stated("reasoning", FieldType::Count),
-]);
-const ATTACHMENT: FieldType = FieldType::Object(&[
-    stated("media_type", FieldType::Name),
-    stated("hash", FieldType::Hash),
-    stated("bytes", FieldType::Count),
-    stated("name", FieldType::Name),
-]);
-const ATTACHMENTS: FieldType = FieldType::List(&ATTACHMENT, Empty::Omitted);
-const ARTIFACT: FieldType = FieldType::Object(&[
-    always("path", FieldType::Text),
-    stated("hash", FieldType::Hash),
-    stated("bytes", FieldType::Count),
-]);
 
 /// The fields of every event that come before those of its kind.
 pub const ENVELOPE_HEAD: &[Field] = &[
@@ -169,7 +149,7 @@ pub const ENVELOPE_HEAD: &[Field] = &[
 /// The fields of every event that come after those of its kind.
 pub const ENVELOPE_TAIL: &[Field] = &[
     stated("parent", FieldType::Count),
-    stated("t_basis", words!(TimeBasis: Inherited, Absent)),
+    stated("t_basis", FieldType::Word(&TimeBasis::WORDS)),
     stated(
         "origin",
         FieldType::Object(&[
@@ -197,7 +177,7 @@ pub const EVENTS: &[EventSchema] = &[
                 ]),
             ),
             always("harness", HARNESS),
-            always("policy", words!(Policy: Strict, Permissive)),
+            always("policy", FieldType::Word(&Policy::WORDS)),
             always("anchors", FieldType::Scheme(SCHEME)),
             stated("redaction", FieldType::Scheme(REDACTION)),
             stated("unicode", FieldType::Word(&[UNICODE_REPLACED])),
@@ -221,54 +201,18 @@ pub const EVENTS: &[EventSchema] = &[
     ),
     meta(
         "session",
-        &[
-            LABEL,
-            stated("model", FieldType::Name),
-            stated("provider", FieldType::Name),
-            stated("repo_head", FieldType::Name),
-            stated("repo_branch", FieldType::Name),
-            stated("repo_url", FieldType::Name),
-            stated("cwd", FieldType::Name),
-            stated("title", FieldType::Name),
-            stated("parent_session_id", FieldType::Name),
-            stated("parent_call_id", FieldType::Name),
-            stated("fork_of", FieldType::Name),
-            stated("agent", FieldType::Name),
-            stated("permission_mode", FieldType::Name),
-            stated("effort", FieldType::Name),
-            stated("cost_total_usd", FieldType::Number),
-            stated("context_tokens", FieldType::Count),
-        ],
+        labelled!(SessionFacts::FIELDS),
         "facts about the session, at the point where the source says them",
     ),
     meta(
         "usage",
-        &[
-            LABEL,
-            stated("message_id", FieldType::Name),
-            stated("request_id", FieldType::Name),
-            stated("model", FieldType::Name),
-            stated("tokens", TOKENS),
-            stated("cost_usd", FieldType::Number),
-            stated("stop_reason", FieldType::Name),
-            stated("service_tier", FieldType::Name),
-            stated("provisional", FieldType::Only(true)),
-            stated("part", FieldType::Name),
-        ],
+        labelled!(Usage::FIELDS),
         "the cost of one response; `provisional` if the log has only a count from before its end; `part` names what a second model did in \
          it, which has a usage of its own",
     ),
     meta(
         "episode",
-        &[
-            LABEL,
-            stated("work_id", FieldType::Name),
-            stated("episode_id", FieldType::Name),
-            stated("session_id", FieldType::Name),
-            stated("adapter_profile_hash", FieldType::Name),
-            stated("agent", FieldType::Name),
-            stated("agent_version", FieldType::Name),
-        ],
+        labelled!(EpisodeFacts::FIELDS),
         "one run of an agent under a profile, which a driver led: its ids, the hash of the profile, the agent and its version",
     ),
     meta(
@@ -305,25 +249,12 @@ pub const EVENTS: &[EventSchema] = &[
     ),
     meta(
         "permission",
-        &[
-            LABEL,
-            always("decision", words!(Decision: Allow, Deny, Ask)),
-            stated("tool", FieldType::Name),
-            stated("call_id", FieldType::Name),
-            stated("text", FieldType::Text),
-        ],
+        labelled!(Permission::FIELDS),
         "a decision about a tool call",
     ),
     meta(
         "context",
-        &[
-            LABEL,
-            always("name", FieldType::Text),
-            stated("file", FieldType::Name),
-            stated("hash", FieldType::Hash),
-            stated("bytes", FieldType::Count),
-            stated("text", FieldType::Text),
-        ],
+        labelled!(ImplicitInput::FIELDS),
         "input of the model that is not part of the conversation",
     ),
     meta(
@@ -360,101 +291,37 @@ pub const EVENTS: &[EventSchema] = &[
     ),
     kind(
         Kind::MsgIn,
-        &[
-            always("role", words!(Role: User, System, Developer)),
-            always("by", words!(Author: Person, Agent, Harness)),
-            stated("text", FieldType::Text),
-            stated("attachments", ATTACHMENTS),
-        ],
+        MsgIn::FIELDS,
         "input to the agent; `by` is who wrote it: a person, a model, or the harness",
     ),
     kind(
         Kind::MsgOut,
-        &[
-            stated("text", FieldType::Text),
-            stated("channel", words!(Channel: Final, Commentary, Reasoning)),
-            stated("model", FieldType::Name),
-            stated("message_id", FieldType::Name),
-            stated("redacted", FieldType::Only(true)),
-        ],
+        MsgOut::FIELDS,
         "output of the agent; `redacted` if the source contains only an opaque form",
     ),
     kind(
         Kind::ToolCall,
-        &[
-            always("tool", FieldType::Text),
-            stated("server", FieldType::Name),
-            always("kind", FieldType::Word(&TOOL_KINDS)),
-            stated("call_id", FieldType::Name),
-            stated("message_id", FieldType::Name),
-            stated("args", FieldType::Json),
-        ],
+        ToolCall::FIELDS,
         "the agent calls a tool; `args` is the JSON value of the source",
     ),
     kind(
         Kind::ToolResult,
-        &[
-            stated("tool", FieldType::Name),
-            stated("call_id", FieldType::Name),
-            stated("status", words!(Status: Ok, Error, Denied, Cancelled)),
-            stated("exit", FieldType::Integer),
-            stated("stdout", FieldType::Text),
-            stated("stderr", FieldType::Text),
-            stated("truncated", FieldType::Only(true)),
-            stated("artifact", ARTIFACT),
-            stated("attachments", ATTACHMENTS),
-            stated("duration_ms", FieldType::Count),
-        ],
+        ToolResult::FIELDS,
         "the result of a tool call",
     ),
     kind(
         Kind::CodeRead,
-        &[
-            stated("call_id", FieldType::Name),
-            always("file", FieldType::Text),
-            stated("range", FieldType::Range),
-            stated("total_lines", FieldType::Count),
-            stated("hash", FieldType::Hash),
-            stated("anchor_hashes", FieldType::Anchors),
-            stated("text", FieldType::Text),
-        ],
+        CodeRead::FIELDS,
         "a successful read of a file",
     ),
     kind(
         Kind::CodeEdit,
-        &[
-            stated("call_id", FieldType::Name),
-            always(
-                "op",
-                words!(EditOp: Create, Update, Overwrite, Delete, Move),
-            ),
-            always("file", FieldType::Text),
-            stated("before_range", FieldType::Range),
-            stated("after_range", FieldType::Range),
-            stated("before_hash", FieldType::Hash),
-            stated("after_hash", FieldType::Hash),
-            stated("file_before_hash", FieldType::Hash),
-            stated("file_after_hash", FieldType::Hash),
-            stated("before_anchor_hashes", FieldType::Anchors),
-            stated("after_anchor_hashes", FieldType::Anchors),
-            stated("before_text", FieldType::Text),
-            stated("after_text", FieldType::Text),
-            stated("before_lines", FieldType::Count),
-            stated("after_lines", FieldType::Count),
-            stated("basis", FieldType::Word(&["snippet"])),
-            stated("confirmed", FieldType::Only(false)),
-        ],
+        CodeEdit::FIELDS,
         "an applied change to one span of one file",
     ),
     kind(
         Kind::SpanLink,
-        &[
-            always("from_file", FieldType::Text),
-            stated("from_range", FieldType::Range),
-            always("to_file", FieldType::Text),
-            stated("to_range", FieldType::Range),
-            stated("note", FieldType::Text),
-        ],
+        SpanLink::FIELDS,
         "a link between two spans that the agent or harness declares",
     ),
 ];

@@ -113,10 +113,10 @@ impl<'a> Item<'a> {
 ///
 ///     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
 ///         if self.repeats.contains(&record.number) {
-///             return Outcome::Duplicate { record: "prompt", rule: "prompt.repeated" };
+///             return Outcome::duplicate("prompt", "prompt.repeated");
 ///         }
 ///         let text = record.value.member("text").and_then(Value::text);
-///         out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, Pointer::At("/text"));
+///         out.emit(MsgIn::user(Author::Person, text), Pointer::At("/text"));
 ///         Outcome::Mapped
 ///     }
 /// }

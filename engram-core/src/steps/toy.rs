@@ -11,7 +11,7 @@ use crate::coverage::{Coverage, Grade};
 use crate::descriptor::{AdapterDescriptor, OmissionRule, UnknownVersionPolicy};
 use crate::emit::{Fault, Pointer, RecordHeader};
 use crate::error::{AdapterError, ErrorCode};
-use crate::event::{Author, Meta, MsgIn, Role, Tokens, Usage};
+use crate::event::{Author, Meta, MsgIn, Tokens, Usage};
 use crate::head::Head;
 use crate::json::Value;
 use crate::keys::hash64;
@@ -178,20 +178,11 @@ impl Conversion for Prompts {
         if text.is_none() {
             return Outcome::Mapped;
         }
-        out.set_header(RecordHeader {
-            t: None,
-            id: record.value.member("id").and_then(Value::text),
-            replay: false,
-        });
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by: Author::Person,
-                text,
-                attachments: Vec::new(),
-            },
-            Pointer::At("/text"),
-        );
+        out.set_header(RecordHeader::new(
+            None,
+            record.value.member("id").and_then(Value::text),
+        ));
+        out.emit(MsgIn::user(Author::Person, text), Pointer::At("/text"));
         if let Some((_, cost)) = self
             .costs
             .iter()

@@ -17,7 +17,9 @@
 //! ```
 
 mod error;
+pub(crate) mod fields;
 pub(crate) mod jsonl;
+mod object;
 mod owned;
 pub(crate) mod raw;
 mod read;

@@ -42,6 +42,12 @@ pub enum Text<'a> {
     Json(&'a str),
 }
 
+impl<'a> From<&'a str> for Text<'a> {
+    fn from(plain: &'a str) -> Self {
+        Text::Plain(plain)
+    }
+}
+
 impl Default for Text<'_> {
     fn default() -> Self {
         Text::Plain("")

@@ -18,4 +18,5 @@ mod streams;
 #[path = "../../benches/synthetic.rs"]
 mod synthetic;
 mod truth;
+mod world;
 mod worlds;

@@ -10,40 +10,42 @@ use engram_core::tape::JsonLines;
 use engram_index::{Index, Writer};
 use tempfile::TempDir;
 
-/// The recordings of the repository, and the trees that `ENGRAM_RECORDINGS` names.
+/// The recordings of the repository, and the trees that `ENGRAM_RECORDINGS` names. `ENGRAM_SAMPLE=12` takes one in twelve.
 pub fn all() -> Vec<Recording> {
+    let all: Vec<Recording> = in_repository().into_iter().chain(elsewhere()).collect();
+    all.into_iter().step_by(sample()).collect()
+}
+
+/// As [`all`], with every recording of the repository: enough lines to ask for a share of them.
+pub fn with_all_fixtures() -> Vec<Recording> {
+    let sampled = elsewhere().into_iter().step_by(sample());
+    in_repository().into_iter().chain(sampled).collect()
+}
+
+fn sample() -> usize {
+    let sample = std::env::var("ENGRAM_SAMPLE").unwrap_or_default();
+    sample.parse().unwrap_or(1).max(1)
+}
+
+fn in_repository() -> Vec<Recording> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut trees = vec![root.join("fixtures")];
-    trees.extend(
-        std::env::split_paths(&std::env::var_os("ENGRAM_RECORDINGS").unwrap_or_default())
-            .filter(|tree| tree.is_dir()),
-    );
-    let all: Vec<Recording> = trees
-        .iter()
-        .flat_map(|tree| Recordings::undeclared(tree).unwrap().all)
-        .collect();
+    let all = Recordings::undeclared(&root.join("fixtures")).unwrap().all;
     assert!(!all.is_empty(), "no recordings");
-    // `ENGRAM_ONLY=codex/0.98` runs a part, `ENGRAM_SAMPLE=12` one in twelve.
-    let variable = |name| std::env::var(name).unwrap_or_default();
-    let (only, sample) = (variable("ENGRAM_ONLY"), variable("ENGRAM_SAMPLE"));
-    all.into_iter()
-        .filter(|recording| recording.directory.to_string_lossy().contains(&only))
-        .step_by(sample.parse().unwrap_or(1).max(1))
+    all
+}
+
+fn elsewhere() -> Vec<Recording> {
+    let trees = std::env::var_os("ENGRAM_RECORDINGS").unwrap_or_default();
+    let trees = std::env::split_paths(&trees).filter(|tree| tree.is_dir());
+    trees
+        .flat_map(|tree| Recordings::undeclared(&tree).unwrap().all)
         .collect()
 }
 
 /// The recordings of the repository alone.
 pub fn fixtures(name: &str) -> Vec<Recording> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .join("fixtures");
-    let all: Vec<Recording> = Recordings::undeclared(&root)
-        .unwrap()
-        .all
-        .into_iter()
-        .filter(|recording| recording.name().contains(name))
-        .collect();
+    let mut all = in_repository();
+    all.retain(|recording| recording.name().contains(name));
     assert!(!all.is_empty(), "no fixture is called {name}");
     all
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::blame::{RealFile, real_files};
 use crate::changes::{CHANGES, Change, Line};
 use crate::judge::{Calls, Verdict, verdict, verdict_of_reformatted};
-use crate::recorded::{all, made};
+use crate::recorded::{made, with_all_fixtures};
 
 /// What the index said about the lines of one harness.
 #[derive(Debug, Default)]
@@ -255,14 +255,14 @@ fn print(tallies: &BTreeMap<String, Tally>) {
     }
 }
 
-/// So many lines that one session decides nothing.
+/// Fewer lines than this say little: a few short lines of one session would be several percent.
 const MANY_LINES: usize = 200;
 
 #[test]
 fn no_line_is_given_to_a_call_that_did_not_make_it_and_answers_stay_when_a_person_changes_the_file()
 {
     let (mut tallies, mut faults) = (BTreeMap::<String, Tally>::new(), Vec::new());
-    for recording in &all() {
+    for recording in &with_all_fixtures() {
         judge(
             recording,
             tallies.entry(recording.harness.clone()).or_default(),
@@ -291,10 +291,12 @@ fn no_line_is_given_to_a_call_that_did_not_make_it_and_answers_stay_when_a_perso
                 .sum::<usize>()
         };
         let lines = of(|after| after.lines);
-        // In a sample a few short lines of one session are several percent.
-        let share = if lines < MANY_LINES { 85 } else { 95 };
         assert!(
-            100 * of(|after| after.kept) >= share * lines,
+            lines >= MANY_LINES,
+            "{name}: {lines} lines are too few to tell"
+        );
+        assert!(
+            100 * of(|after| after.kept) >= 95 * lines,
             "{name}: {} of {lines} lines are kept",
             of(|after| after.kept)
         );

@@ -52,6 +52,21 @@ impl Sandbox {
             Mode::empty(),
         )?)))
     }
+
+    /// Whether a place leads through a link, or is a file that may be elsewhere too.
+    fn leads_elsewhere(&self, place: &Path) -> bool {
+        let is_elsewhere = |place: &Path| {
+            let Ok(stat) = rustix::fs::statat(&*self.0, place, AtFlags::SYMLINK_NOFOLLOW) else {
+                return false;
+            };
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            kind == FileType::Symlink || (kind == FileType::RegularFile && stat.st_nlink > 1)
+        };
+        place
+            .ancestors()
+            .filter(|above| !above.as_os_str().is_empty())
+            .any(is_elsewhere)
+    }
 }
 
 /// Something that the driver can do. Paths are below the sandbox, and have no other parts than names.
@@ -88,6 +103,19 @@ pub fn decide(
     sandbox: &Sandbox,
     request: &Request,
 ) -> Result<Action, &'static str> {
+    let action = wanted(profile, tier, request)?;
+    let (Action::List(place) | Action::Read(place) | Action::Write(place, _)) = &action;
+    match sandbox.leads_elsewhere(place) {
+        true => Err(OUTSIDE_SANDBOX),
+        false => Ok(action),
+    }
+}
+
+/// What a request is for, as far as profile, tier and arguments tell: also without the sandbox, when an episode is verified.
+///
+/// # Errors
+/// Why it is denied.
+pub fn wanted(profile: &Profile, tier: Tier, request: &Request) -> Result<Action, &'static str> {
     if profile
         .capability_map
         .iter()
@@ -99,7 +127,7 @@ pub fn decide(
     if tier < tier_of(kind) {
         return Err(NOT_IN_TIER);
     }
-    let place = |path: &str| inside(sandbox, path).ok_or(OUTSIDE_SANDBOX);
+    let place = |path: &str| below(path).ok_or(OUTSIDE_SANDBOX);
     let at = || serde_json::from_str::<At>(&request.args).map_err(|_| BAD_ARGS);
     match kind {
         ToolKind::List => Ok(Action::List(place(&at()?.path)?)),
@@ -123,8 +151,8 @@ const fn tier_of(kind: ToolKind) -> Tier {
     }
 }
 
-/// The place of a path in the sandbox; `None` if it is elsewhere, leads through a link, or is a file that may be elsewhere too.
-fn inside(sandbox: &Sandbox, path: &str) -> Option<PathBuf> {
+/// A path that has only names, relative to the sandbox; `None` if it is absolute, has `..`, or is too deep.
+fn below(path: &str) -> Option<PathBuf> {
     if path.is_empty() || path.contains('\0') {
         return None;
     }
@@ -136,21 +164,7 @@ fn inside(sandbox: &Sandbox, path: &str) -> Option<PathBuf> {
             _ => return None,
         }
     }
-    if place.components().count() > MAX_DEPTH {
-        return None;
-    }
-    let is_elsewhere = |place: &Path| {
-        let Ok(stat) = rustix::fs::statat(&*sandbox.0, place, AtFlags::SYMLINK_NOFOLLOW) else {
-            return false;
-        };
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        kind == FileType::Symlink || (kind == FileType::RegularFile && stat.st_nlink > 1)
-    };
-    let leaves = place
-        .ancestors()
-        .filter(|above| !above.as_os_str().is_empty())
-        .any(is_elsewhere);
-    (!leaves).then_some(place)
+    (place.components().count() <= MAX_DEPTH).then_some(place)
 }
 
 /// Does it, in at most this time, with a result of at most so many bytes.
@@ -406,7 +420,7 @@ mod tests {
         fs::create_dir(&root).unwrap();
         fs::write(&secret, "x").unwrap();
         let sandbox = Sandbox::open(&root).unwrap();
-        let [directory, file] = ["d/secret", "secret"].map(|path| inside(&sandbox, path).unwrap());
+        let [directory, file] = ["d/secret", "secret"].map(|path| below(path).unwrap());
         symlink(outer.path(), root.join("d")).unwrap();
         fs::hard_link(&secret, root.join("secret")).unwrap();
         for place in [&directory, &file] {

@@ -22,7 +22,7 @@ use super::command::{self, Agent, model, stream_message};
 use super::evidence::{self, Evidence, Run, RunOfAgent, collect};
 use super::job::Plan;
 use super::journal::{Journal, LEDGER, Times};
-use super::output::{Decoder, Part as Printed};
+use super::output::{Block, Decoder, Part as Printed};
 use super::prompt;
 use super::turn::{self, Command, Heard, Reply};
 use crate::error::{Fault, RecorderError};
@@ -35,8 +35,6 @@ use crate::tools::{OpTable, Place};
 const SEED: &str = "engram-lab episode";
 /// The most bytes of a result in the log, and in the agent's prompt.
 const EXCERPT: usize = 16 << 10;
-/// After so many bytes of text the log gets them, at the end of a line: what is kept is counted, and no record is much larger.
-const MAX_BLOCK: usize = 256 << 10;
 /// The most bytes of a prompt that is an argument: Linux takes 128 KiB.
 const MAX_ARGUMENT: usize = 120_000;
 
@@ -66,7 +64,7 @@ struct Driver<'p> {
     /// The whole conversation. An agent without a memory gets it again in each prompt.
     said: String,
     /// Lines of the agent that are not in the log yet.
-    block: String,
+    block: Block,
     /// Requests that are not decided yet.
     open: Vec<Request>,
     last_line: String,
@@ -150,7 +148,7 @@ impl Driver<'_> {
             sandbox,
             deadline,
             said: String::new(),
-            block: String::new(),
+            block: Block::default(),
             open: Vec::new(),
             last_line: String::new(),
             has_ended: false,
@@ -257,7 +255,7 @@ impl Driver<'_> {
     /// Takes what the agent prints, as far as all that is kept of it has room.
     fn hear(&mut self, bytes: &[u8]) -> Result<Heard, RecorderError> {
         self.printed += bytes.len() as u64;
-        let kept = self.printed + self.journal.bytes() + self.block.len() as u64;
+        let kept = self.printed + self.journal.bytes() + self.block.bytes();
         if kept > command::most_evidence(&self.profile) {
             return Ok(Err("budget_evidence"));
         }
@@ -292,7 +290,7 @@ impl Driver<'_> {
                 Ok(stdin) => reply.stdin.extend(stdin),
                 Err(reason) => return Ok(Err(reason)),
             }
-            if self.block.len() >= MAX_BLOCK && self.block.ends_with('\n') {
+            if self.block.is_full() {
                 self.flush()?;
             }
         }
@@ -306,7 +304,7 @@ impl Driver<'_> {
 
     /// Takes a line of the agent. Returns what the agent reads next.
     fn line(&mut self, line: Line) -> Result<Result<Vec<u8>, &'static str>, RecorderError> {
-        self.block.push_str(&line.text);
+        self.block.push(&line.text);
         match line.kind {
             LineKind::Text => {
                 let lines = line.text.split_inclusive('\n');
@@ -341,7 +339,7 @@ impl Driver<'_> {
 
     /// Adds the agent's block to the log.
     fn flush(&mut self) -> Result<(), RecorderError> {
-        let text = std::mem::take(&mut self.block);
+        let text = self.block.take();
         if text.is_empty() {
             return Ok(());
         }
@@ -487,27 +485,14 @@ impl Driver<'_> {
 
     /// Who acts for a request, and where.
     fn start(&self, id: &str) -> ToolStart {
-        let is_private = self.plan.egress == Egress::Refused;
         ToolStart {
             request_id: id.to_owned(),
             executed_by: format!("engram-driver/{}", env!("CARGO_PKG_VERSION")),
             execution_env: ExecutionEnv {
                 os: std::env::consts::OS.to_owned(),
-                mounts: if is_private {
-                    Mounts::Private
-                } else {
-                    Mounts::Shared
-                },
+                mounts: mounts(self.plan.egress),
             },
-            sandbox: SandboxSummary {
-                root: "{sandbox}".to_owned(),
-                writes: if self.plan.tier == Tier::Observe {
-                    Permission::Refused
-                } else {
-                    Permission::Allowed
-                },
-                egress: self.plan.egress,
-            },
+            sandbox: reach(self.plan.tier, self.plan.egress),
         }
     }
 
@@ -573,6 +558,28 @@ impl Driver<'_> {
             run_hash,
         }))?;
         Ok(reason)
+    }
+}
+
+/// Whose files and processes a driver has.
+pub(super) fn mounts(egress: Egress) -> Mounts {
+    if egress == Egress::Refused {
+        Mounts::Private
+    } else {
+        Mounts::Shared
+    }
+}
+
+/// What a driver reaches in an episode of this tier.
+pub(super) fn reach(tier: Tier, egress: Egress) -> SandboxSummary {
+    SandboxSummary {
+        root: "{sandbox}".to_owned(),
+        writes: if tier == Tier::Observe {
+            Permission::Refused
+        } else {
+            Permission::Allowed
+        },
+        egress,
     }
 }
 

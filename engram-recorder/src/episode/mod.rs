@@ -13,6 +13,8 @@ use engram_profiles::receipt::{Egress, Verdict};
 use serde::de::DeserializeOwned;
 
 pub mod actuator;
+mod agree;
+pub mod checks;
 pub mod command;
 pub mod contract;
 pub mod driver;
@@ -64,7 +66,7 @@ impl Job<'_> {
     ///
     /// After a stop the episode is closed as after any other end, with the reason `ADAPTER_PROTOCOL_VIOLATION/stop`.
     pub fn run(&self) -> Result<Report, RecorderError> {
-        if self.out.exists() {
+        if self.out.symlink_metadata().is_ok() {
             return Err(RecorderError::new(
                 Fault::Io,
                 format!(
@@ -91,7 +93,7 @@ impl Job<'_> {
                 .carried_out(work.path(), &plan, driver::run)
                 .map_err(|error| {
                     // The reason is in the ledger, and what is behind it in the report.
-                    outcomes.push(Outcome::of(review::END, Verdict::Blocked, error.what));
+                    outcomes.push(Outcome::of(checks::END, Verdict::Blocked, error.what));
                     if error.fault == Fault::Violation {
                         driver::violation("receipt")
                     } else {
@@ -114,7 +116,7 @@ impl Job<'_> {
         let driven = driven.and_then(|reason| {
             let copied = copy(work.path(), &staged);
             copied.map(|()| reason).map_err(|error| {
-                outcomes.push(Outcome::of(review::END, Verdict::Blocked, error.what));
+                outcomes.push(Outcome::of(checks::END, Verdict::Blocked, error.what));
                 driver::violation("receipt")
             })
         });
@@ -162,7 +164,7 @@ impl Job<'_> {
             None => self.stopped().map_or(Ok(()), Err),
             Some(why) => {
                 let code = "ADAPTER_MISCONFIGURED/mode";
-                outcomes.push(Outcome::failed(review::INTENT, code, why));
+                outcomes.push(Outcome::failed(checks::INTENT, code, why));
                 Err(code.to_owned())
             }
         }

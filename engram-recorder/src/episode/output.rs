@@ -5,6 +5,49 @@ use serde_json::Value;
 
 use crate::server::message::{list_at, text_at};
 
+/// After so many bytes of text the log gets them, at the end of a line: what is kept is counted, and no record is much larger.
+const MAX_BLOCK: usize = 256 << 10;
+
+/// Text of an agent that is not in the log yet.
+#[derive(Debug, Default)]
+pub struct Block {
+    text: String,
+    bytes: u64,
+}
+
+impl Block {
+    /// Adds text.
+    pub fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.bytes += text.bytes().map(in_json).sum::<u64>();
+    }
+
+    /// The bytes that the log will have of it: up to six times those of the text.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether it is large enough to be a record.
+    pub fn is_full(&self) -> bool {
+        self.text.len() >= MAX_BLOCK && self.text.ends_with('\n')
+    }
+
+    /// Takes all of it.
+    pub fn take(&mut self) -> String {
+        self.bytes = 0;
+        std::mem::take(&mut self.text)
+    }
+}
+
+/// The bytes that a byte of text has in a string of JSON.
+const fn in_json(byte: u8) -> u64 {
+    match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,
+        0..=31 => 6,
+        _ => 1,
+    }
+}
+
 /// A part of an agent's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
@@ -125,6 +168,19 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn block_counts_what_the_log_will_have() {
+        let mut block = Block::default();
+        let text: String = ('\0'..='\u{100}')
+            .chain(['\u{2028}', '\u{10ffff}'])
+            .collect();
+        block.push(&text);
+        block.push(&text);
+        let written = serde_json::to_string(&format!("{text}{text}")).unwrap();
+        assert_eq!(block.bytes(), written.len() as u64 - 2);
+        assert_eq!((block.take().len(), block.bytes()), (2 * text.len(), 0));
+    }
 
     /// The blocks of some output, and how often a turn ends.
     fn blocks(

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use engram_core::pipeline::{Input, Options};
-use engram_core::tape::JsonLines;
 use engram_profiles::episode::{EndStatus, Header, Ids};
 use engram_profiles::ledger::{self, Entry, Line};
 use engram_profiles::receipt::{Blocked, Ended, ReviewReceipt, Started, Verdict, hash_of};
-use engram_profiles::{ProfileHash, canonical, hash};
+use engram_profiles::{Profile, ProfileHash, canonical, hash};
 
+use super::agree::{self, Witnesses};
+use super::checks::{self, broken, ended, started, tape};
 use super::evidence::Run;
 use super::journal::{LEDGER, LOG, MAX_FILE, OBJECTS, RUN, SUMS, TAPE, object, sums};
 use crate::bounded;
+use crate::conform::Outcome;
 use crate::error::{Fault, RecorderError};
 
 /// An episode that is whole.
@@ -102,12 +103,29 @@ fn summed(directory: &Path) -> Result<(), RecorderError> {
     let stated = String::from_utf8_lossy(&stated);
     let stated: BTreeSet<&str> = stated.lines().collect();
     let found = sums(directory)?;
-    match found.lines().find(|line| !stated.contains(line)) {
+    let found: BTreeSet<&str> = found.lines().collect();
+    let name = |line: &str| {
+        line.split_once("  ")
+            .map_or(SUMS, |(_, name)| name)
+            .to_owned()
+    };
+    // A copy may be missing, and is named all the same.
+    let is_missing = |line: &&&str| {
+        let name = name(line);
+        [LOG, RUN, TAPE].contains(&name.as_str()) && !directory.join(&name).exists()
+    };
+    if let Some(line) = found.difference(&stated).next() {
+        return Err(broken(&name(line), "it is not the file that the sums name"));
+    }
+    match found
+        .symmetric_difference(&stated)
+        .find(|line| !is_missing(line))
+    {
         None => Ok(()),
-        Some(line) => {
-            let name = line.split_once("  ").map_or(SUMS, |(_, name)| name);
-            Err(broken(name, "it is not the file that the sums name"))
-        }
+        Some(line) => Err(broken(
+            SUMS,
+            &format!("{}: there is no such file", name(line)),
+        )),
     }
 }
 
@@ -123,7 +141,7 @@ pub fn contents(directory: &Path) -> Result<Vec<Line>, RecorderError> {
         let whole = Whole::read(directory, &lines)?;
         objects(directory, &lines, whole.as_ref())?;
         if let Some(whole) = &whole {
-            whole.agrees(&lines)?;
+            whole.agrees(directory, &lines)?;
             whole.copies(directory)?;
             receipt(&lines, whole)?;
         }
@@ -188,8 +206,8 @@ impl Whole {
             .chain(tape)
     }
 
-    /// The log is that of the ledger, and so is the index.
-    fn agrees(&self, lines: &[Line]) -> Result<(), RecorderError> {
+    /// The log is that of the ledger, and so is all that the ledger says of profile and run.
+    fn agrees(&self, directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
         let head = self.log.split(|byte| *byte == b'\n').next();
         let header: Header = canonical::read(head.unwrap_or_default())
             .map_err(|error| broken(LOG, &error.to_string()))?;
@@ -209,6 +227,16 @@ impl Whole {
         if index != self.ended.tool_log_index_hash {
             return Err(broken(LEDGER, "its index of requests has another hash"));
         }
+        let hash = header.ids.adapter_profile_hash.as_str();
+        let (profile, _) = Profile::parse(&held(directory, hash)?)
+            .map_err(|error| broken(&format!("{OBJECTS}/{hash}"), &error.to_string()))?;
+        let witnesses = Witnesses {
+            log: &self.log,
+            header: &header,
+            run: &self.run,
+            profile: &profile,
+        };
+        agree::compare(lines, &witnesses, &|hash| held(directory, hash))?;
         match lines.last().map(|line| &line.entry) {
             Some(Entry::ReviewBlockedRecorded(blocked))
                 if self
@@ -234,32 +262,6 @@ impl Whole {
         }
         Ok(())
     }
-}
-
-/// What the ledger says of the beginning.
-fn started(lines: &[Line]) -> Option<&Started> {
-    lines.iter().find_map(|line| {
-        if let Entry::EpisodeStarted(started) = &line.entry {
-            Some(started)
-        } else {
-            None
-        }
-    })
-}
-
-/// What the ledger says of the end.
-pub(super) fn ended(lines: &[Line]) -> Option<&Ended> {
-    lines.iter().find_map(|line| {
-        if let Entry::EpisodeEnded(ended) = &line.entry {
-            Some(ended)
-        } else {
-            None
-        }
-    })
-}
-
-fn broken(file: &str, what: &str) -> RecorderError {
-    RecorderError::new(Fault::Violation, format!("{file}: {what}"))
 }
 
 /// A file of an episode.
@@ -349,17 +351,16 @@ fn objects(directory: &Path, lines: &[Line], whole: Option<&Whole>) -> Result<()
     Ok(())
 }
 
-/// The tape of the log.
-///
-/// # Errors
-/// `adapter_protocol_violation` if the log cannot be converted.
-pub fn tape(log: &[u8]) -> Result<Vec<u8>, RecorderError> {
-    let log = std::str::from_utf8(log).map_err(|error| broken(LOG, &error.to_string()))?;
-    let (options, mut tape) = (Options::default(), Vec::new());
-    let input = Input::in_memory(log, options.limits);
-    engram_adapters::ingest(input, &options, &mut JsonLines::new(&mut tape))
-        .map_err(|error| broken(LOG, &error.to_string()))?;
-    Ok(tape)
+/// The checks that the evidence decides have the verdicts of the receipt.
+fn is_proven(
+    checks: &BTreeMap<String, Verdict>,
+    lines: &[Line],
+    whole: &Whole,
+) -> Result<bool, RecorderError> {
+    let tape = whole.tape.as_deref().unwrap_or_default();
+    let found = checks::all(lines, &whole.run, &whole.log, tape)?;
+    let is_same = |outcome: &Outcome| checks.get(outcome.id()) == Some(&outcome.verdict);
+    Ok(whole.run.reason.is_none() && found.iter().all(is_same))
 }
 
 /// A receipt names all ten checks, and they hold. That of denials may have had nothing to look at.
@@ -393,7 +394,8 @@ fn receipt(lines: &[Line], whole: &Whole) -> Result<(), RecorderError> {
         && Some(&receipt.version) == version
         && receipt.egress == whole.run.egress
         && whole.ended.status == EndStatus::Completed
-        && has_all_checks(&receipt.checks);
+        && has_all_checks(&receipt.checks)
+        && is_proven(&receipt.checks, lines, whole)?;
     if holds {
         Ok(())
     } else {

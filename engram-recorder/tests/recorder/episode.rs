@@ -135,7 +135,7 @@ pub(super) fn reason(body: &str, change: impl Fn(&mut Profile)) -> String {
 }
 
 /// Lists, writes, asks for what it cannot have, and ends.
-const WORK: &str = r#"case "$p" in
+pub(super) const WORK: &str = r#"case "$p" in
     *"r3 denied UNKNOWN_TOOL"*) echo finished; printf '%s\n' '{"status":"done","summary":"x"}';;
     *"r2 ok"*) ask r3 shell '{"command":"rm"}';;
     *"r1 ok"*"notes.txt"*) ask r2 write '{"path":"new.txt","text":"hello"}';;

@@ -5,6 +5,7 @@ mod attack;
 mod data;
 mod episode;
 mod fake;
+mod forged;
 mod profiles;
 mod relay;
 mod server;

@@ -74,11 +74,7 @@ fn check_message(value: Value<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
 fn emit_message(value: Value<'_>, out: &mut Emitter<'_>) {
     let message = Message::lenient(value);
     let t = integer(message.created()).and_then(from_seconds);
-    out.set_header(RecordHeader {
-        t: t.as_deref(),
-        id: text(message.id()),
-        replay: false,
-    });
+    out.set_header(RecordHeader::new(t.as_deref(), text(message.id())));
     for (n, value) in message
         .content()
         .into_iter()

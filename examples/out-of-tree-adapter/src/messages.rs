@@ -54,12 +54,7 @@ pub fn emit_text(role: &str, block: &Block<'_>, pointer: Pointer<'_>, out: &mut 
     let text = text(block.text());
     if role == "user" {
         out.emit(
-            MsgIn {
-                role: Role::User,
-                by: Author::Person,
-                text,
-                attachments: Vec::new(),
-            },
+            MsgIn::user(Author::Person, text),
             pointer,
         );
     } else {

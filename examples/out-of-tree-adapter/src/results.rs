@@ -32,10 +32,7 @@ pub fn emit_request(block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'
     let request = Settled::lenient_opt(block.call());
     let Some(value) = request.value() else {
         out.emit(
-            Meta::Error {
-                code: None,
-                text: text(request.error()),
-            },
+            Meta::error(None, text(request.error())),
             pointer,
         );
         return;

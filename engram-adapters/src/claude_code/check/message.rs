@@ -8,17 +8,18 @@ use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use super::{Checker, Lacking, key};
-use crate::claude_code::authors;
 use crate::claude_code::blocks::{CONTENT, is_call};
 use crate::claude_code::emit::state::open_calls::lacks_arguments;
 use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NO_TIME, NONE, Note};
 use crate::claude_code::readers::{self, Line, Message, Usage};
 use crate::claude_code::record::{COMPACTING_AGENT, SUMMARY_REQUESTS, SYNTHETIC_MODEL};
 use crate::claude_code::tools::TOOLS;
-use crate::claude_code::wrappers;
+use crate::claude_code::{authors, wrappers};
 use crate::shared::seen::{fact_of, fact_of_members};
 use crate::shared::time::millis;
-use crate::shared::value::{Field, StructuralIndex, Value, is_true, parse, raw_str, text};
+use crate::shared::value::{
+    Field, StructuralIndex, Value, elements, is_true, parse, raw_str, text,
+};
 use std::borrow::Cow;
 
 /// Members that say how and when a line was written. A line that is written again may have others.
@@ -217,7 +218,7 @@ impl Checker {
             let input = hash64(counts.map(|count| count.map(Value::raw)));
             self.add_words(input, BlockKind::Input);
         }
-        for value in message.content().into_iter().flat_map(Value::elements) {
+        for value in elements(message.content()) {
             self.note_call(value);
         }
     }

@@ -1,7 +1,6 @@
 //! Step 1: a line has the shape of its type, and what the plan needs of it is noted.
 
 mod message;
-mod printed;
 mod shape;
 mod transcript;
 

@@ -11,7 +11,7 @@ use crate::claude_code::emit::LAST_LINE;
 use crate::claude_code::format::LineKind;
 use crate::claude_code::readers::{Attachment, DiffFile, Hunk, Line, Message};
 use crate::claude_code::record::SYNTHETIC_MODEL;
-use crate::shared::value::{Field, Value, is_true, raw_str, text};
+use crate::shared::value::{Field, Value, elements, is_true, raw_str, text};
 
 /// The content of an `assistant` line: a text, or a list of blocks.
 pub(super) fn answer(message: &Message<'_>, check: &Check<'_>) -> Result<(), Fault> {
@@ -115,10 +115,7 @@ fn shell_diff(diff: Field<'_>) -> Result<(), Fault> {
             let before = is_true(file.created()) || is_number(hunk.old_start());
             is_empty || (before && (is_true(file.deleted()) || is_number(hunk.new_start())))
         };
-        if let Some(hunk) = file
-            .hunks()
-            .into_iter()
-            .flat_map(Value::elements)
+        if let Some(hunk) = elements(file.hunks())
             .map(Hunk::lenient)
             .find(|hunk| !fits(hunk))
         {

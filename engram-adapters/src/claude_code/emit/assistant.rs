@@ -40,10 +40,7 @@ pub(super) fn assistant(state: &mut State, record: &Record<'_>, out: &mut Emitte
     if is_empty {
         content_without_blocks(message, content, out);
     } else if !emitted && state.plan.usage(record.at) == UsageHere::None {
-        return Outcome::Duplicate {
-            record: LineKind::Assistant.name(),
-            rule: rule::HISTORY_APPENDED_AGAIN,
-        };
+        return Outcome::duplicate(LineKind::Assistant.name(), rule::HISTORY_APPENDED_AGAIN);
     }
     match state.plan.usage(record.at) {
         UsageHere::None => {}
@@ -85,13 +82,7 @@ fn output_block(
             return true;
         }
         "fallback" => {
-            out.emit(
-                Meta::System {
-                    name: Text::Plain("model_fallback"),
-                    text: Some(value.json()),
-                },
-                pointer,
-            );
+            out.emit(Meta::system("model_fallback", Some(value.json())), pointer);
             return true;
         }
         "redacted_thinking" => MsgOut {
@@ -179,10 +170,7 @@ fn mcp_server<'a>(line: &Line<'a>, tool: Text<'a>) -> Option<Text<'a>> {
 #[cold]
 fn content_without_blocks(message: &Message<'_>, content: Value<'_>, out: &mut Emitter) {
     if let Some(text) = content.text() {
-        out.emit(
-            message_event(message, Some(text), None),
-            Pointer::At(CONTENT),
-        );
+        out.emit(message_event(message, Some(text), None), CONTENT);
     } else {
         let _ = emit_empty_message("assistant", out);
     }
@@ -219,20 +207,11 @@ fn synthetic_message(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> 
     let pointer = Pointer::At(CONTENT);
     if is_error {
         let status = line.api_error_status().map(Value::json);
-        out.emit(
-            Meta::Error {
-                code: text(line.error()).or(status),
-                text: message,
-            },
-            pointer,
-        );
+        out.emit(Meta::error(text(line.error()).or(status), message), pointer);
         if let Some(details) = non_empty_text(line.object().member("errorDetails")) {
             out.emit(
-                Meta::System {
-                    name: Text::Plain("error_details"),
-                    text: Some(details),
-                },
-                Pointer::At("/errorDetails"),
+                Meta::system("error_details", Some(details)),
+                "/errorDetails",
             );
         }
         if let Some(details) = non_empty_text(
@@ -240,22 +219,10 @@ fn synthetic_message(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> 
                 .and_then(|error| error.member("message")),
         ) {
             let name = Text::Plain("error_details");
-            out.emit(
-                Meta::System {
-                    name,
-                    text: Some(details),
-                },
-                Pointer::At("/streamCutError/message"),
-            );
+            out.emit(Meta::system(name, Some(details)), "/streamCutError/message");
         }
     } else {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("synthetic_message"),
-                text: message,
-            },
-            pointer,
-        );
+        out.emit(Meta::system("synthetic_message", message), pointer);
     }
     Outcome::Mapped
 }

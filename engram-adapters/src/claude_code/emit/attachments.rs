@@ -16,7 +16,9 @@ use crate::claude_code::emit::state::State;
 use crate::claude_code::format::{AttachmentKind, Context};
 use crate::claude_code::readers::{Attachment, Line};
 use crate::shared::media::base64_hash;
-use crate::shared::value::{Field, Value, is_true, non_empty_text, one_or_many, raw_str, text};
+use crate::shared::value::{
+    Field, Value, elements, is_true, non_empty_text, one_or_many, raw_str, text,
+};
 
 /// An `attachment` line.
 pub(super) struct AttachmentLine<'a> {
@@ -94,7 +96,7 @@ impl<'a> AttachmentLine<'a> {
             Context::Hash(field) => emit_hash(
                 self.kind(),
                 self.field(field),
-                Pointer::At(field),
+                field,
                 &mut state.scratch.text,
                 out,
             ),
@@ -196,17 +198,14 @@ fn attached_file(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
         bytes,
         text: None,
     };
-    out.emit(Meta::Context(context), Pointer::At("/attachment/content"));
+    out.emit(Meta::Context(context), "/attachment/content");
 }
 
 /// The harness ends the run, since it had as many turns as it may have.
 fn turns_are_over(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     out.emit(
-        Meta::System {
-            name: Text::Plain(line.kind()),
-            text: line.line.attachment().map(Value::json),
-        },
-        Pointer::At("/attachment"),
+        Meta::system(line.kind(), line.line.attachment().map(Value::json)),
+        "/attachment",
     );
 }
 
@@ -228,12 +227,7 @@ fn nested_memory(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
 /// The instruction files of the project and of the user (2.1.275 and later).
 fn instructions(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     const FILES: &str = "/attachment/files";
-    for (index, file) in line
-        .member("files")
-        .into_iter()
-        .flat_map(Value::elements)
-        .enumerate()
-    {
+    for (index, file) in elements(line.member("files")).enumerate() {
         let content = text(file.member("content"));
         emit_file_text(
             "instructions",
@@ -251,7 +245,7 @@ fn auto_mode(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>
     emit_hash(
         "auto_mode",
         instructions,
-        Pointer::At("/rendered"),
+        "/rendered",
         &mut state.scratch.text,
         out,
     );
@@ -263,7 +257,7 @@ fn prompt_snapshot(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitt
     emit_hash(
         "system_prompt",
         line.fields.system_prompt(),
-        Pointer::At("/attachment/systemPrompt"),
+        "/attachment/systemPrompt",
         buffer,
         out,
     );
@@ -272,7 +266,7 @@ fn prompt_snapshot(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitt
         emit_hash(
             "tools",
             line.fields.tools(),
-            Pointer::At("/attachment/tools"),
+            "/attachment/tools",
             buffer,
             out,
         );
@@ -307,11 +301,7 @@ fn hook(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
         .map(Some)
         .chain(texts.is_empty().then_some(None))
     {
-        out.emit_child(
-            parent,
-            Meta::System { name, text },
-            Pointer::At("/attachment"),
-        );
+        out.emit_child(parent, Meta::system(name, text), "/attachment");
     }
     if is_true(member("isOwnText")) {
         emit_modified_files(&texts, (text(member("toolUseID")), parent), out);
@@ -335,7 +325,7 @@ fn emit_modified_files(
                 call_id,
                 ..CodeEdit::new(EditOp::Update, Text::Plain(file))
             };
-            out.emit_child(parent, event, Pointer::At("/attachment/content"));
+            out.emit_child(parent, event, "/attachment/content");
         }
     }
 }

@@ -4,11 +4,11 @@ use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record as Source};
 
-use super::agent_lines::{unwrapped, wrapped_lines};
 use super::attachments::AttachmentLine;
+use super::progress::{unwrapped, wrapped_lines};
 use super::session_meta::{begin_record, fill_in};
 use super::state::State;
-use super::{assistant, late, progress, queue, sent_messages, session_lines, system, user};
+use super::{assistant, late, progress, provided, session_lines, system, user};
 use crate::claude_code::format::{
     AttachmentKind, LineKind, ProgressKind, QueueKind, SystemKind, rule,
 };
@@ -27,20 +27,18 @@ fn line_handler(kind: LineKind) -> Result<Handler, Outcome> {
         LineKind::Assistant => assistant::assistant,
         LineKind::User => user::user,
         LineKind::LastPrompt => session_lines::last_prompt,
-        LineKind::AiTitle => session_lines::ai_title,
-        LineKind::PermissionMode => session_lines::permission_mode,
-        LineKind::Mode => session_lines::mode,
-        LineKind::CostState => session_lines::cost,
+        LineKind::AiTitle
+        | LineKind::CustomTitle
+        | LineKind::AgentName
+        | LineKind::AgentSetting
+        | LineKind::PermissionMode
+        | LineKind::Mode
+        | LineKind::CostState => session_lines::changed_fact,
+        LineKind::Tag | LineKind::ContinuedIn | LineKind::PrLink => session_lines::notice,
         LineKind::ApiRequestShape => session_lines::request_shape,
-        LineKind::ApiRequestBlob => sent_messages::sent_message,
-        LineKind::AgentSetting => session_lines::agent_setting,
-        LineKind::Tag => session_lines::tag,
-        LineKind::ContinuedIn => session_lines::continued_in,
+        LineKind::ApiRequestBlob => provided::sent_message,
         LineKind::ContentReplacement => session_lines::content_replacement,
-        LineKind::PrLink => session_lines::pull_request,
         LineKind::Summary => session_lines::summary,
-        LineKind::CustomTitle => session_lines::custom_title,
-        LineKind::AgentName => session_lines::agent_name,
         LineKind::WorktreeState | LineKind::Relocated => session_lines::moved,
         LineKind::Omitted(outcome) => return Err(outcome),
     })
@@ -79,7 +77,7 @@ fn progress_handler(kind: ProgressKind) -> Result<Handler, Outcome> {
 /// `queue-operation` lines, by their `operation`.
 fn queue_handler(kind: QueueKind) -> Result<Handler, Outcome> {
     Ok(match kind {
-        QueueKind::Enqueue => queue::enqueue,
+        QueueKind::Enqueue => late::enqueue,
         QueueKind::Omitted(outcome) => return Err(outcome),
     })
 }
@@ -160,7 +158,7 @@ pub fn line(state: &mut State, source: &Source<'_>, at: usize, out: &mut Emitter
 #[cold]
 fn duplicate(state: &mut State, record: &Record<'_>, rule: &'static str) -> Outcome {
     let record = members::named_type(&mut state.scratch, &record.line).unwrap_or_default();
-    Outcome::Duplicate { record, rule }
+    Outcome::duplicate(record, rule)
 }
 
 /// Converts a line of the transcript, or a line that another one wraps.
@@ -199,10 +197,7 @@ fn convert_row(row: Row, state: &mut State, record: &Record<'_>, out: &mut Emitt
 
 /// `progress/agent_progress`: lines of a sub-agent. They are converted here only if the sub-agent has no file of its own.
 fn agent_progress(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let omitted = Outcome::Duplicate {
-        record: ProgressKind::AgentProgress.name(),
-        rule: rule::AGENT_OWN_FILE,
-    };
+    let omitted = Outcome::duplicate(ProgressKind::AgentProgress.name(), rule::AGENT_OWN_FILE);
     let data = Progress::lenient_opt(record.line.data());
     let agent = text(data.agent_id())
         .map(|agent| agent.decode_lossy())

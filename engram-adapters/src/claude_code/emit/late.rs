@@ -1,15 +1,19 @@
 //! Facts of other lines that stand before or after a line: queued prompts that were delivered here, rewinds, and results that the log has
-//! before their calls.
+//! before their calls. `queue-operation` lines (2.0.30 and later), with which a prompt enters the queue or leaves it.
 
 use std::borrow::Cow;
 
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{Meta, Seq};
+use engram_core::event::{Author, Meta, Seq};
+use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record as Source};
 
 use super::session_meta::{fill_in, set_source};
 use super::state::State;
-use super::{queue, user};
+use super::user;
+use crate::claude_code::authors;
+use crate::claude_code::blocks::{emit_prompt, prompt_texts};
+use crate::claude_code::format::{QueueKind, rule};
 use crate::claude_code::notes::Kind;
 use crate::claude_code::plan::rewinds::Target;
 use crate::claude_code::readers::Line;
@@ -32,11 +36,7 @@ pub(super) fn before(state: &mut State, source: &Source<'_>, at: usize, out: &mu
         let (header, pointer) = match time.as_deref() {
             Some(t) => {
                 let id = text(line.uuid());
-                let header = RecordHeader {
-                    t: Some(t),
-                    id,
-                    replay: false,
-                };
+                let header = RecordHeader::new(Some(t), id);
                 (header, Pointer::At("/parentUuid"))
             }
             None => (RecordHeader::default(), Pointer::Root),
@@ -46,7 +46,7 @@ pub(super) fn before(state: &mut State, source: &Source<'_>, at: usize, out: &mu
         });
     }
     for queued in plan.prompts.before.get(&at).into_iter().flatten() {
-        of_other(source, state, *queued, out, queue::emit_prompt_of);
+        of_other(source, state, *queued, out, emit_prompt_of);
     }
 }
 
@@ -104,4 +104,37 @@ fn of_other(
     });
     // The next line may be another session's, or another agent's.
     state.last_stated.forget_session();
+}
+
+/// `queue-operation/enqueue`: most prompts are in the conversation, too. One that is not stands where it was delivered, else here.
+pub(super) fn enqueue(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    const RECORD: &str = QueueKind::Enqueue.name();
+    if record
+        .line
+        .content()
+        .is_none_or(|prompt| prompt.text().is_some_and(|text| text.is_empty()))
+    {
+        return Outcome::bookkeeping(RECORD, rule::QUEUE_STATE);
+    }
+    if state.plan.prompts.here.contains(&record.at) {
+        emit_prompt_of(state, record, out);
+        return Outcome::Mapped;
+    }
+    let is_told = state.plan.prompts.is_told(record.at);
+    if is_told {
+        Outcome::Mapped
+    } else {
+        Outcome::duplicate(RECORD, rule::QUEUE_SAID_IN_CONVERSATION)
+    }
+}
+
+/// Emits the prompt that entered the queue with this line.
+pub(super) fn emit_prompt_of(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) {
+    let Some(prompt) = record.line.content() else {
+        return;
+    };
+    let by = prompt_texts(prompt)
+        .next()
+        .map_or(Author::Person, authors::of_queued);
+    emit_prompt(prompt, |_| by, "/content", out);
 }

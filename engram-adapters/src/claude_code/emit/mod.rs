@@ -1,15 +1,12 @@
 //! Step 3: the events of each line. `dispatch` finds the handler of a record type.
 
-pub mod agent_lines;
 mod assistant;
 mod attachments;
 pub mod dispatch;
 mod late;
-mod progress;
+pub mod progress;
 mod provided;
-mod queue;
 mod results;
-mod sent_messages;
 mod session_lines;
 mod session_meta;
 pub mod state;

@@ -4,15 +4,15 @@ use engram_core::emit::Pointer;
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
-use engram_core::text::Text;
 
 use super::late;
 use crate::claude_code::context_events::{emit_hash, emit_text};
 use crate::claude_code::emit::state::State;
+use crate::claude_code::emit::state::last_stated::Said;
 use crate::claude_code::format::{LineKind, rule};
 use crate::claude_code::notes::Kind;
 use crate::claude_code::record::Record;
-use crate::shared::value::{Field, Value, amount, text};
+use crate::shared::value::{Value, elements, text};
 
 /// `summary` (up to 2.0.10): the title of the session with this last line, which is mostly that of another file.
 pub(super) fn summary(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
@@ -20,16 +20,11 @@ pub(super) fn summary(state: &mut State, record: &Record<'_>, out: &mut Emitter<
     if state.plan.notes.all[record.at].kind != Kind::Title
         || state.plan.own_titles.contains(&record.at)
     {
-        state.last_stated.set_title(title);
-        return emit_title(title, "/summary", out);
+        state.last_stated.set(Said::Title, title);
+        out.emit(Meta::session(|facts| facts.title = text(title)), "/summary");
+        return Outcome::Mapped;
     }
-    out.emit(
-        Meta::System {
-            name: Text::Plain("summary"),
-            text: text(title),
-        },
-        Pointer::At("/summary"),
-    );
+    out.emit(Meta::system("summary", text(title)), "/summary");
     Outcome::Mapped
 }
 
@@ -39,10 +34,7 @@ pub(super) fn last_prompt(
     record: &Record<'_>,
     out: &mut Emitter<'_>,
 ) -> Outcome {
-    let omitted = Outcome::Duplicate {
-        record: LineKind::LastPrompt.name(),
-        rule: rule::PROMPT_LAST,
-    };
+    let omitted = Outcome::duplicate(LineKind::LastPrompt.name(), rule::PROMPT_LAST);
     let rewinds = &state.plan.rewinds;
     let is_told = rewinds.values().any(|rewind| rewind.stated_by == record.at);
     let here = rewinds
@@ -54,110 +46,58 @@ pub(super) fn last_prompt(
     if is_told { Outcome::Mapped } else { omitted }
 }
 
-/// `ai-title` (2.1.200 and later): a title that the model made.
-pub(super) fn ai_title(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let title = record.line.ai_title();
-    if title.is_some() && !state.last_stated.set_title(title) {
-        return Outcome::Duplicate {
-            record: LineKind::AiTitle.name(),
-            rule: rule::STATE_UNCHANGED,
-        };
-    }
-    emit_title(title, "/aiTitle", out)
-}
-
-/// `custom-title`: a title that a person gave.
-pub(super) fn custom_title(
+/// A line with one fact of the session, and no event if the fact is the same as before: titles, names among agents (that of 2.1.332 was chosen by a
+/// person), the mode of permissions, and the cost so far (2.1.277 and later).
+pub(super) fn changed_fact(
     state: &mut State,
     record: &Record<'_>,
     out: &mut Emitter<'_>,
 ) -> Outcome {
-    let title = record.line.object().member("customTitle");
-    if title.is_some() && !state.last_stated.set_title(title) {
-        return Outcome::Duplicate {
-            record: LineKind::CustomTitle.name(),
-            rule: rule::STATE_SAME_NAME,
+    use LineKind::{AgentName, AgentSetting, AiTitle, CostState, CustomTitle, Mode};
+    let Some(kind) = LineKind::named(record.kind) else {
+        return Outcome::Mapped;
+    };
+    let (said, pointer, again): (_, _, fn(_, _) -> Outcome) = match kind {
+        AiTitle => (Said::Title, "/aiTitle", Outcome::duplicate),
+        CustomTitle => (Said::Title, "/customTitle", Outcome::duplicate),
+        AgentName => (Said::AgentName, "/agentName", Outcome::duplicate),
+        AgentSetting => (Said::AgentName, "/agentSetting", Outcome::duplicate),
+        CostState => (Said::Cost, "/totalCostUSD", Outcome::bookkeeping),
+        Mode => (Said::Mode, "/mode", Outcome::bookkeeping),
+        _ => (
+            Said::PermissionMode,
+            "/permissionMode",
+            Outcome::bookkeeping,
+        ),
+    };
+    let value = record.line.object().member(&pointer[1..]);
+    if !state.last_stated.set(said, value) {
+        let is_name = matches!(kind, CustomTitle | AgentName | AgentSetting);
+        let rule = if is_name {
+            rule::STATE_SAME_NAME
+        } else {
+            rule::STATE_UNCHANGED
         };
+        return again(kind.name(), rule);
     }
-    emit_title(title, "/customTitle", out)
-}
-
-fn emit_title(title: Field<'_>, pointer: &str, out: &mut Emitter) -> Outcome {
-    out.emit(
-        Meta::Session(SessionFacts {
-            title: text(title),
-            ..SessionFacts::default()
-        }),
-        Pointer::At(pointer),
-    );
-    Outcome::Mapped
-}
-
-/// `agent-name`: the session's name among agents.
-pub(super) fn agent_name(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let name = record.line.object().member("agentName");
-    if !state.last_stated.set_agent_name(name) {
-        return Outcome::Duplicate {
-            record: LineKind::AgentName.name(),
-            rule: rule::STATE_SAME_NAME,
-        };
+    if said == Said::Mode {
+        out.emit(Meta::system("mode", text(value)), Pointer::Root);
+    } else {
+        out.emit(Meta::session(|facts| said.set_in(facts, value)), pointer);
     }
-    out.emit(
-        Meta::Session(SessionFacts {
-            agent: text(name),
-            ..SessionFacts::default()
-        }),
-        Pointer::At("/agentName"),
-    );
     Outcome::Mapped
 }
 
-/// `agent-setting`: the agent that a person chose for the session (2.1.332).
-pub(super) fn agent_setting(
-    state: &mut State,
-    record: &Record<'_>,
-    out: &mut Emitter<'_>,
-) -> Outcome {
-    let name = record.line.object().member("agentSetting");
-    if !state.last_stated.set_agent_name(name) {
-        return Outcome::Duplicate {
-            record: LineKind::AgentSetting.name(),
-            rule: rule::STATE_SAME_NAME,
-        };
-    }
-    out.emit(
-        Meta::Session(SessionFacts {
-            agent: text(name),
-            ..SessionFacts::default()
-        }),
-        Pointer::At("/agentSetting"),
-    );
-    Outcome::Mapped
-}
-
-/// `tag`: a tag that a person gave the session.
-pub(super) fn tag(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    out.emit(
-        Meta::System {
-            name: Text::Plain("tag"),
-            text: text(record.line.object().member("tag")),
-        },
-        Pointer::At("/tag"),
-    );
-    Outcome::Mapped
-}
-
-/// `continued-in`: the session goes on under another id (2.1.332).
-pub(super) fn continued_in(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    const POINTER: &str = "/continuedInSessionId";
-    let session = text(record.line.object().member("continuedInSessionId"));
-    out.emit(
-        Meta::System {
-            name: Text::Plain("continued-in"),
-            text: session,
-        },
-        Pointer::At(POINTER),
-    );
+/// A line with one fact that is a notice: a tag that a person gave the session, the id under which it goes on (2.1.332), and the pull request that it
+/// opened (2.1.29 and later).
+pub(super) fn notice(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let pointer = match LineKind::named(record.kind) {
+        Some(LineKind::Tag) => "/tag",
+        Some(LineKind::ContinuedIn) => "/continuedInSessionId",
+        _ => "/prUrl",
+    };
+    let value = text(record.line.object().member(&pointer[1..]));
+    out.emit(Meta::system(record.kind, value), pointer);
     Outcome::Mapped
 }
 
@@ -168,12 +108,7 @@ pub(super) fn content_replacement(
     out: &mut Emitter<'_>,
 ) -> Outcome {
     const LIST: &str = "/replacements";
-    let replacements = record
-        .line
-        .object()
-        .member("replacements")
-        .into_iter()
-        .flat_map(Value::elements);
+    let replacements = elements(record.line.object().member("replacements"));
     let mut is_any = false;
     for (index, replacement) in replacements.enumerate() {
         let shown = text(replacement.member("replacement"));
@@ -201,10 +136,7 @@ pub(super) fn moved(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
     let branch = worktree.and_then(|worktree| worktree.member("worktreeBranch"));
     let has_moved = state.last_stated.set_place(cwd, branch);
     if worktree.is_some_and(Value::is_object) && !has_moved {
-        return Outcome::Bookkeeping {
-            record: LineKind::WorktreeState.name(),
-            rule: rule::STATE_UNCHANGED,
-        };
+        return Outcome::bookkeeping(LineKind::WorktreeState.name(), rule::STATE_UNCHANGED);
     }
     out.emit(
         Meta::Session(SessionFacts {
@@ -213,76 +145,6 @@ pub(super) fn moved(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
             ..SessionFacts::default()
         }),
         Pointer::Root,
-    );
-    Outcome::Mapped
-}
-
-/// `permission-mode`: emitted when it changes.
-pub(super) fn permission_mode(
-    state: &mut State,
-    record: &Record<'_>,
-    out: &mut Emitter<'_>,
-) -> Outcome {
-    let mode = record.line.permission_mode();
-    if !state.last_stated.set_permission_mode(mode) {
-        return Outcome::Bookkeeping {
-            record: LineKind::PermissionMode.name(),
-            rule: rule::STATE_UNCHANGED,
-        };
-    }
-    let facts = SessionFacts {
-        permission_mode: text(mode),
-        ..SessionFacts::default()
-    };
-    out.emit(Meta::Session(facts), Pointer::At("/permissionMode"));
-    Outcome::Mapped
-}
-
-/// `mode`: emitted when it changes.
-pub(super) fn mode(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let mode = record.line.mode();
-    if !state.last_stated.set_mode(mode) {
-        return Outcome::Bookkeeping {
-            record: LineKind::Mode.name(),
-            rule: rule::STATE_UNCHANGED,
-        };
-    }
-    out.emit(
-        Meta::System {
-            name: Text::Plain("mode"),
-            text: text(mode),
-        },
-        Pointer::Root,
-    );
-    Outcome::Mapped
-}
-
-/// `cost-state` (2.1.277 and later): the cost of the session so far, emitted when it changes.
-pub(super) fn cost(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let cost = record.line.total_cost_usd();
-    if !state.last_stated.set_cost(cost) {
-        return Outcome::Bookkeeping {
-            record: LineKind::CostState.name(),
-            rule: rule::STATE_UNCHANGED,
-        };
-    }
-    let facts = SessionFacts {
-        cost_total_usd: amount(cost),
-        ..SessionFacts::default()
-    };
-    out.emit(Meta::Session(facts), Pointer::At("/totalCostUSD"));
-    Outcome::Mapped
-}
-
-/// `pr-link` (2.1.29 and later): the pull request that the session opened.
-pub(super) fn pull_request(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let url = text(record.line.object().member("prUrl"));
-    out.emit(
-        Meta::System {
-            name: Text::Plain("pr-link"),
-            text: url,
-        },
-        Pointer::At("/prUrl"),
     );
     Outcome::Mapped
 }
@@ -298,16 +160,10 @@ pub(super) fn request_shape(
     emit_hash(
         "system_prompt",
         member("system"),
-        Pointer::At("/shape/system"),
+        "/shape/system",
         buffer,
         out,
     );
-    emit_hash(
-        "tools",
-        member("tools"),
-        Pointer::At("/shape/tools"),
-        buffer,
-        out,
-    );
+    emit_hash("tools", member("tools"), "/shape/tools", buffer, out);
     Outcome::Mapped
 }

@@ -10,8 +10,7 @@ use engram_core::text::Text;
 use crate::claude_code::emit::state::State;
 use crate::claude_code::emit::state::last_stated::Changes;
 use crate::claude_code::readers::{Line, Message};
-use crate::claude_code::record::{Record, line_time};
-use crate::claude_code::schema::Fact;
+use crate::claude_code::record::{Fact, Record, line_time};
 use crate::shared::value::{non_empty_text, raw_str, text};
 
 /// Fills in what follows from the fields of the line and from what was decided.

@@ -1,7 +1,7 @@
 //! `system` lines: compaction, output of local commands, hooks, API errors and refusals, notices.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Author, Meta, MsgIn, Role};
+use engram_core::event::{Author, Meta, MsgIn};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -11,7 +11,7 @@ use crate::claude_code::authors::{self, Place};
 use crate::claude_code::context_events::emit_text;
 use crate::claude_code::emit::state::State;
 use crate::claude_code::record::Record;
-use crate::shared::value::{Value, non_empty_text, raw_str, text};
+use crate::shared::value::{Value, elements, non_empty_text, raw_str, text};
 
 const CONTENT: Pointer<'static> = Pointer::At("/content");
 
@@ -24,15 +24,7 @@ pub(super) fn informational(
     let content = text(record.line.content()).map(|content| content.decode_lossy());
     if let Some(prompt) = content.as_deref().and_then(blocked_prompt) {
         let prompt = Some(Text::Plain(prompt));
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by: Author::Person,
-                text: prompt,
-                attachments: Vec::new(),
-            },
-            CONTENT,
-        );
+        out.emit(MsgIn::user(Author::Person, prompt), CONTENT);
     }
     notice(state, record, out)
 }
@@ -49,13 +41,7 @@ pub fn blocked_prompt(notice: &str) -> Option<&str> {
 /// A notice, named by its subtype.
 pub(super) fn notice(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let name = Text::Plain(raw_str(record.line.subtype()));
-    out.emit(
-        Meta::System {
-            name,
-            text: text(record.line.content()),
-        },
-        CONTENT,
-    );
+    out.emit(Meta::system(name, text(record.line.content())), CONTENT);
     Outcome::Mapped
 }
 
@@ -119,13 +105,7 @@ pub(super) fn model_fallback(
         ("fallbackModel", "/fallbackModel"),
     ] {
         if let Some(model) = text(record.line.object().member(member)) {
-            out.emit(
-                Meta::System {
-                    name,
-                    text: Some(model),
-                },
-                Pointer::At(pointer),
-            );
+            out.emit(Meta::system(name, Some(model)), pointer);
         }
     }
     notice(state, record, out)
@@ -139,44 +119,25 @@ pub(super) fn stop_hook_summary(
 ) -> Outcome {
     let name = Text::Plain("stop_hook_summary");
     let line = record.line.object();
-    let items = |name| {
-        line.member(name)
-            .into_iter()
-            .flat_map(Value::elements)
-            .enumerate()
-    };
+    let items = |name| elements(line.member(name)).enumerate();
     out.emit(
-        Meta::System {
-            name,
-            text: non_empty_text(line.member("stopReason")),
-        },
-        Pointer::At("/stopReason"),
+        Meta::system(name, non_empty_text(line.member("stopReason"))),
+        "/stopReason",
     );
     for (index, hook) in items("hookInfos") {
         out.emit(
-            Meta::System {
-                name,
-                text: text(hook.member("command")),
-            },
+            Meta::system(name, text(hook.member("command"))),
             Pointer::Field("/hookInfos", index, "/command"),
         );
     }
     for (index, error) in items("hookErrors") {
         out.emit(
-            Meta::Error {
-                code: None,
-                text: error.text(),
-            },
+            Meta::error(None, error.text()),
             Pointer::Item("/hookErrors", index),
         );
     }
     for (index, told) in items("hookAdditionalContext") {
-        let message = MsgIn {
-            role: Role::User,
-            by: Author::Harness,
-            text: told.text(),
-            attachments: Vec::new(),
-        };
+        let message = MsgIn::user(Author::Harness, told.text());
         out.emit(message, Pointer::Item("/hookAdditionalContext", index));
     }
     Outcome::Mapped
@@ -188,10 +149,7 @@ pub(super) fn refusal(state: &mut State, record: &Record<'_>, out: &mut Emitter<
     let explanation = non_empty_text(line.member("apiRefusalExplanation"));
     let reason = explanation.or(text(record.line.content()));
     out.emit(
-        Meta::Error {
-            code: text(line.member("apiRefusalCategory")),
-            text: reason,
-        },
+        Meta::error(text(line.member("apiRefusalCategory")), reason),
         Pointer::Root,
     );
     if explanation.is_some() {
@@ -209,26 +167,14 @@ pub(super) fn api_error(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_
     let message = text(member("message"))
         .or_else(|| text(member("formatted")))
         .or_else(|| error.map(Value::json));
-    out.emit(
-        Meta::Error {
-            code,
-            text: message,
-        },
-        Pointer::At("/error"),
-    );
+    out.emit(Meta::error(code, message), "/error");
     let connection =
         non_empty_text(member("connection").and_then(|connection| connection.member("message")));
     if let Some(text) =
         connection.filter(|text| message.is_none_or(|message| message.raw() != text.raw()))
     {
         let name = Text::Plain("error_details");
-        out.emit(
-            Meta::System {
-                name,
-                text: Some(text),
-            },
-            Pointer::At("/error/connection/message"),
-        );
+        out.emit(Meta::system(name, Some(text)), "/error/connection/message");
     }
     Outcome::Mapped
 }

@@ -1,6 +1,5 @@
 //! The usage of a response, which every line of a message repeats. It stands once, after the last of them.
 
-use engram_core::emit::Pointer;
 use engram_core::event::{Meta, Tokens, Usage as UsageEvent};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -9,7 +8,7 @@ use crate::claude_code::plan::responses::UsageHere;
 use crate::claude_code::readers::Usage;
 use crate::claude_code::record::Record;
 use crate::claude_code::revisions::Dialect;
-use crate::shared::value::{Field, Value, amount, count, raw_str, text};
+use crate::shared::value::{Field, amount, count, elements, raw_str, text};
 
 /// The most output tokens that are counted when a response begins.
 const MAX_FIRST_OUTPUT: u64 = 1;
@@ -48,7 +47,7 @@ pub(super) fn emit_usage(
         provisional: here == UsageHere::Broken || (is_early && may_be_early),
         part: None,
     };
-    out.emit(Meta::Usage(usage), Pointer::At("/message/usage"));
+    out.emit(Meta::Usage(usage), "/message/usage");
     emit_advisors(record, out);
 }
 
@@ -56,12 +55,12 @@ pub(super) fn emit_usage(
 /// do, those of a fallback model too. An advisor that was asked several times has one usage, the sum.
 fn emit_advisors(record: &Record<'_>, out: &mut Emitter<'_>) {
     let iterations = || {
-        record
-            .message
-            .usage()
-            .and_then(|usage| usage.member("iterations"))
-            .into_iter()
-            .flat_map(Value::elements)
+        elements(
+            record
+                .message
+                .usage()
+                .and_then(|usage| usage.member("iterations")),
+        )
     };
     let advice =
         || iterations().filter(|iteration| raw_str(iteration.member("type")) == ADVISOR_ITERATION);
@@ -78,7 +77,7 @@ fn emit_advisors(record: &Record<'_>, out: &mut Emitter<'_>) {
         part: Some(Text::Plain(ADVISOR)),
         ..UsageEvent::default()
     };
-    out.emit(Meta::Usage(usage), Pointer::At("/message/usage/iterations"));
+    out.emit(Meta::Usage(usage), "/message/usage/iterations");
 }
 
 /// Adds counts, each to the one of its name.

@@ -1,7 +1,7 @@
 //! `user` lines: prompts, tool results, and text that the harness writes in the user's place.
 
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{Attachment, Author, Meta, MsgIn, Role};
+use engram_core::event::{Attachment, Author, Meta, MsgIn};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -50,10 +50,7 @@ pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     };
     if let Some(text) = content.text() {
         if state.plan.is_stated(record.at, 0) {
-            return Outcome::Duplicate {
-                record: LineKind::User.name(),
-                rule: rule::HISTORY_APPENDED_AGAIN,
-            };
+            return Outcome::duplicate(LineKind::User.name(), rule::HISTORY_APPENDED_AGAIN);
         }
         if is_true(line.is_meta())
             && let Some(lead) = non_empty_text(line.object().member("hookTextLead"))
@@ -143,10 +140,7 @@ pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     if only_images || summary.emitted {
         Outcome::Mapped
     } else if summary.repeated {
-        Outcome::Duplicate {
-            record: LineKind::User.name(),
-            rule: rule::HISTORY_APPENDED_AGAIN,
-        }
+        Outcome::duplicate(LineKind::User.name(), rule::HISTORY_APPENDED_AGAIN)
     } else {
         emit_empty_message("user", out)
     }
@@ -336,12 +330,7 @@ fn emit_input<'a>(
     };
     out.emit_child(
         parent,
-        MsgIn {
-            role: Role::User,
-            by,
-            text: Some(text),
-            attachments,
-        },
+        MsgIn::user(by, Some(text)).with(attachments),
         pointer,
     );
 }
@@ -357,14 +346,9 @@ fn emit_unwrapped(
     if by != Author::Agent {
         return false;
     }
-    let message = |text| MsgIn {
-        role: Role::User,
-        by,
-        text: Some(text),
-        attachments: Vec::new(),
-    };
+    let message = |text| MsgIn::user(by, Some(text));
     if let Some(body) = non_empty_text(line.origin().and_then(|origin| origin.member("body"))) {
-        out.emit(message(body), Pointer::At("/origin/body"));
+        out.emit(message(body), "/origin/body");
         emit_text("agent_message", Some(whole), pointer, out);
         return true;
     }
@@ -384,12 +368,7 @@ pub(super) fn emit_command(
     pointer: Pointer<'_>,
     out: &mut Emitter,
 ) {
-    let message = |text| MsgIn {
-        role: Role::User,
-        by,
-        text: Some(text),
-        attachments: Vec::new(),
-    };
+    let message = |text| MsgIn::user(by, Some(text));
     let Some(mut typed) = authors::typed_command(text) else {
         out.emit(message(text), pointer);
         return;
@@ -410,15 +389,7 @@ fn emit_images(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> bool {
     let is_any = !attachments.is_empty();
     if is_any {
         let by = authors::stated(line).unwrap_or(Author::Person);
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by,
-                text: None,
-                attachments,
-            },
-            Pointer::At(CONTENT),
-        );
+        out.emit(MsgIn::user(by, None).with(attachments), CONTENT);
     }
     is_any
 }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use engram_core::keys::{KeyMap, KeySet, hash64};
 
-use super::skip::{Blocks, Skip};
+use super::repeats::{Blocks, Skip};
 use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NO_TIME, NONE, Note, Notes};
 
 /// The longest time between two lines that were copied together, in milliseconds.

@@ -2,14 +2,11 @@
 
 pub(super) mod agents;
 pub(super) mod copies;
-pub(super) mod lost;
-pub(super) mod older;
 pub(super) mod prompts;
 pub(super) mod repeats;
 pub(super) mod replay;
 pub(super) mod responses;
 pub(super) mod rewinds;
-pub(super) mod skip;
 pub(super) mod twins;
 
 use engram_core::keys::KeySet;
@@ -18,10 +15,10 @@ use super::notes::{BlockKind, Flags, Kind, NONE, Note, Notes};
 use agents::Agents;
 use engram_core::adapter::{LogRecord, OlderLog};
 use prompts::Prompts;
+use repeats::{Blocks, Skip};
 use replay::Replay;
 use responses::UsageHere;
 use rewinds::{Rewind, Target};
-use skip::{Blocks, Skip};
 use std::collections::{BTreeMap, HashSet};
 
 /// Whether a line is converted.
@@ -106,7 +103,7 @@ impl Plan {
         };
         let rewinds = rewinds::rewinds(notes, &agents, &skip);
         let mut replay = replay::replay(notes, &skipped);
-        older::add_copies(notes, &skipped, &mut replay, older_logs);
+        replay::add_copies(notes, &skipped, &mut replay, older_logs);
         let again: Blocks = twins
             .repeated
             .difference(&twins.rewritten)
@@ -126,7 +123,7 @@ impl Plan {
             repeated: twins.repeated,
             without_call: twins.without_call,
             refuted: twins.refuted,
-            lost: lost::lost(notes, &skip),
+            lost: twins::lost(notes, &skip),
             rewinds,
             agents,
             fates,

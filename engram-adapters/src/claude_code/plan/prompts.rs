@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use engram_core::keys::hash64;
 
 use super::agents::Agents;
-use super::skip::Skip;
+use super::repeats::Skip;
 use crate::claude_code::notes::{BlockKind, Flags, Kind, NONE, Note, Notes};
 
 /// Commands that the harness logs under another name.

@@ -1,10 +1,10 @@
-//! Which lines the log has again: by their id and what they state, or by what identifies them in place of an id.
+//! Which lines the log has again: by their id and what they state, or by what identifies them in place of an id. Such lines and blocks are left out of
+//! the questions that follow.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use engram_core::keys::{KeyMap, key_map};
 
-use super::skip::Blocks;
 use crate::claude_code::notes::{Flags, NONE, Notes};
 
 /// The lines that the log has again, and the blocks of other lines that an earlier line with their id has said.
@@ -84,6 +84,39 @@ fn compare(notes: &Notes, places: &[usize], found: &mut Repeats) {
         for (_, fact) in facts() {
             first_time.entry(fact).or_insert(time);
             with_time.insert((fact, time));
+        }
+    }
+}
+
+/// Blocks, each by the place of its note and its number in the line.
+pub(in crate::claude_code) type Blocks = BTreeSet<(usize, usize)>;
+
+/// Lines and blocks that count as not there.
+pub(in crate::claude_code) struct Skip<'a> {
+    pub lines: &'a [bool],
+    pub blocks: &'a Blocks,
+}
+
+impl Skip<'_> {
+    /// True for a line that counts as not there.
+    pub fn has(&self, at: usize) -> bool {
+        self.lines.get(at) == Some(&true)
+    }
+
+    /// True for a block that counts as not there.
+    pub fn has_block(&self, at: usize, block: usize) -> bool {
+        self.blocks.contains(&(at, block))
+    }
+}
+
+#[cfg(test)]
+impl Skip<'static> {
+    /// Everything is there.
+    pub fn nothing() -> Self {
+        static NO_BLOCKS: Blocks = Blocks::new();
+        Skip {
+            lines: &[],
+            blocks: &NO_BLOCKS,
         }
     }
 }

@@ -9,7 +9,7 @@
 use engram_core::keys::{KeyMap, PlaceMap, hash64};
 
 use super::agents::Agents;
-use super::skip::{Blocks, Skip};
+use super::repeats::{Blocks, Skip};
 use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NONE, Note, Notes};
 use crate::claude_code::revisions::Dialect;
 

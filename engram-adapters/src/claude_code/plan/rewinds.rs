@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use engram_core::keys::KeyMap;
 
 use super::agents::Agents;
-use super::skip::Skip;
+use super::repeats::Skip;
 use crate::claude_code::notes::{Flags, Kind, NONE, Note, Notes};
 
 /// A person went back.

@@ -5,7 +5,7 @@ use engram_core::event::Kind as EventKind;
 use engram_core::keys::hash64;
 use engram_core::steps::Check;
 
-use crate::shared::value::{Field, Value, raw_str};
+use crate::shared::value::{Field, Value, elements, raw_str};
 
 use super::{Checker, Facts};
 use crate::codex::blocks::{is_empty_token, media, part, unquote};
@@ -15,7 +15,6 @@ use crate::codex::readers::{
     TurnError,
 };
 use crate::codex::record::{Container, Record};
-use crate::codex::schema::elements;
 use crate::codex::wrappers::is_by_harness;
 
 /// A message of any role.

@@ -1,18 +1,17 @@
 //! Other agents: sub-agents, messages between agents, reviews, and the reviewer that approves calls.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Author, Decision, ImplicitInput, Meta, MsgIn, MsgOut, Role};
+use engram_core::event::{Author, Decision, ImplicitInput, Meta, MsgIn, MsgOut};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use crate::codex::readers::{AgentActivity, AgentWords, ApprovalReview, Message, Part, Review};
-use crate::shared::value::{Field, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, elements, non_empty_text, raw_str, text};
 
 use super::State;
 use crate::codex::format::rule;
 use crate::codex::record::Record;
-use crate::codex::schema::elements;
 use crate::codex::wrappers::{AGENT_ERRORED, is_failed_turn};
 
 /// A message between agents (0.169).
@@ -84,27 +83,13 @@ fn emit_words(
             true => Author::Harness,
             false => Author::Agent,
         };
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by,
-                text: Some(words),
-                attachments: Vec::new(),
-            },
-            pointer,
-        );
+        out.emit(MsgIn::user(by, Some(words)), pointer);
     }
 }
 
 /// Emits the author of words that only the provider can read.
 fn emit_hidden_words(author: Field<'_>, out: &mut Emitter<'_>) {
-    out.emit(
-        Meta::System {
-            name: Text::Plain("agent_message"),
-            text: text(author),
-        },
-        Pointer::Root,
-    );
+    out.emit(Meta::system("agent_message", text(author)), Pointer::Root);
 }
 
 /// Emits what the harness writes before the words of an agent: type, task and sender. Returns the words; `None` if there is no such text.
@@ -117,13 +102,7 @@ fn split_envelope(whole: Text<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) 
     let (envelope, words) = decoded.split_at(decoded.find(PAYLOAD)? + PAYLOAD.len());
     let name = Text::Plain("agent_message");
     out.emit(
-        Meta::Context(ImplicitInput {
-            name,
-            file: None,
-            hash: None,
-            bytes: None,
-            text: Some(Text::Plain(envelope)),
-        }),
+        Meta::Context(ImplicitInput::of_text(name, Some(Text::Plain(envelope)))),
         pointer,
     );
     Some(words.to_owned())
@@ -197,14 +176,7 @@ fn emit_activity(
     out: &mut Emitter<'_>,
 ) -> Outcome {
     let parent = text(call_id).and_then(|id| out.seq_of_call(id));
-    out.emit_child(
-        parent,
-        Meta::System {
-            name: Text::Plain(name),
-            text: thread,
-        },
-        Pointer::At(at),
-    );
+    out.emit_child(parent, Meta::system(name, thread), at);
     Outcome::Mapped
 }
 
@@ -227,11 +199,8 @@ pub fn entered_review_mode(
     {
         if typed.is_none_or(|typed| typed.raw() != notice.raw()) {
             out.emit(
-                Meta::System {
-                    name: Text::Plain("entered_review_mode"),
-                    text: text(Some(notice)),
-                },
-                Pointer::At(record.at),
+                Meta::system("entered_review_mode", text(Some(notice))),
+                record.at,
             );
         }
     }
@@ -240,28 +209,14 @@ pub fn entered_review_mode(
             state.thread.sender(state.is_replay()),
             format!("{}/target/instructions", record.at),
         );
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by,
-                text: text(Some(typed)),
-                attachments: Vec::new(),
-            },
-            Pointer::At(&at),
-        );
+        out.emit(MsgIn::user(by, text(Some(typed))), Pointer::At(&at));
     }
     Outcome::Mapped
 }
 
 /// A review ends. The next answer contains it.
 pub fn exited_review_mode(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    out.emit(
-        Meta::System {
-            name: Text::Plain("exited_review_mode"),
-            text: None,
-        },
-        Pointer::At(record.at),
-    );
+    out.emit(Meta::system("exited_review_mode", None), record.at);
     Outcome::Mapped
 }
 
@@ -275,13 +230,7 @@ pub fn approval_review(state: &mut State, record: &Record<'_>, out: &mut Emitter
         "denied" => Decision::Deny,
         other => {
             let name = format!("guardian_assessment.{other}");
-            out.emit(
-                Meta::System {
-                    name: Text::Plain(&name),
-                    text: rationale,
-                },
-                Pointer::At(record.at),
-            );
+            out.emit(Meta::system(Text::Plain(&name), rationale), record.at);
             return Outcome::Mapped;
         }
     };
@@ -291,14 +240,11 @@ pub fn approval_review(state: &mut State, record: &Record<'_>, out: &mut Emitter
     out.emit_child(
         parent,
         decision.of_call(tool, call_id, rationale),
-        Pointer::At(record.at),
+        record.at,
     );
     if let Some(action) = review.action().filter(|_| parent.is_none()) {
-        let event = Meta::System {
-            name: Text::Plain("guardian_assessment"),
-            text: Some(action.json()),
-        };
-        out.emit(event, Pointer::At("/payload/action"));
+        let event = Meta::system("guardian_assessment", Some(action.json()));
+        out.emit(event, "/payload/action");
     }
     Outcome::Mapped
 }

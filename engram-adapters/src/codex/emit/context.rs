@@ -1,6 +1,5 @@
 //! Input of the model that is no message: instructions, the system prompt, tool descriptions.
 
-use engram_core::emit::Pointer;
 use engram_core::event::{ImplicitInput, Meta};
 use engram_core::hash::Hash;
 use engram_core::steps::Emitter;
@@ -31,20 +30,14 @@ pub fn emit_instructions(
         bytes,
         text: Some(text),
     };
-    out.emit(Meta::Context(input), Pointer::At(at));
+    out.emit(Meta::Context(input), at);
 }
 
 /// Emits the harness's own system prompt, by hash.
 pub fn emit_system_prompt(prompt: Text<'_>, at: &str, out: &mut Emitter<'_>) {
     let (hash, bytes) = hash_of_text(prompt);
-    let input = ImplicitInput {
-        name: Text::Plain("system_prompt"),
-        file: None,
-        hash,
-        bytes,
-        text: None,
-    };
-    out.emit(Meta::Context(input), Pointer::At(at));
+    let input = ImplicitInput::of_hash("system_prompt", hash, bytes);
+    out.emit(Meta::Context(input), at);
 }
 
 /// Emits a JSON value that the harness gives to the model, by the hash of its canonical form.
@@ -54,14 +47,8 @@ pub fn emit_value(name: &str, value: Value<'_>, at: &str, out: &mut Emitter<'_>)
         Some(Hash::of_bytes(json.as_bytes())),
         Some(json.len() as u64),
     );
-    let input = ImplicitInput {
-        name: Text::Plain(name),
-        file: None,
-        hash,
-        bytes,
-        text: None,
-    };
-    out.emit(Meta::Context(input), Pointer::At(at));
+    let input = ImplicitInput::of_hash(name, hash, bytes);
+    out.emit(Meta::Context(input), at);
 }
 
 fn hash_of_text(text: Text<'_>) -> (Option<Hash>, Option<u64>) {

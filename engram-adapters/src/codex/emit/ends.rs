@@ -361,11 +361,8 @@ pub struct Place<'p> {
 
 /// Emits a text beside the result of a call.
 fn emit_beside(place: &Place<'_>, text: Option<&str>, out: &mut Emitter<'_>) {
-    let event = Meta::System {
-        name: Text::Plain(place.name),
-        text: text.map(Text::Token),
-    };
-    out.emit_child(out.seq_of_call(place.call_id), event, Pointer::At(place.at));
+    let event = Meta::system(place.name, text.map(Text::Token));
+    out.emit_child(out.seq_of_call(place.call_id), event, place.at);
 }
 
 /// The end of a call.
@@ -373,13 +370,7 @@ pub fn end(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Out
     let end = ScreenEnd::of(record);
     if raw_str(end.fields.source()) == "user_shell" {
         let printed = text(end.streams().0);
-        out.emit(
-            Meta::System {
-                name: Text::Plain("user_shell"),
-                text: printed,
-            },
-            Pointer::At(record.at),
-        );
+        out.emit(Meta::system("user_shell", printed), record.at);
         return Outcome::Mapped;
     }
     let (id, fate) = (text(end.id).unwrap_or_default(), state.call().1);
@@ -397,10 +388,7 @@ pub fn end(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Out
         };
         out.emit_child(
             parent,
-            Meta::System {
-                name: Text::Plain("command"),
-                text: end.script(),
-            },
+            Meta::system("command", end.script()),
             Pointer::Item(at, 2),
         );
     }
@@ -504,10 +492,7 @@ fn emit_result(
     place: &Place<'_>,
     out: &mut Emitter<'_>,
 ) {
-    out.emit(
-        facts.result(state.tool_of(fate), place.call_id),
-        Pointer::At(place.at),
-    );
+    out.emit(facts.result(state.tool_of(fate), place.call_id), place.at);
     facts.emit_plain_text("", place, out);
 }
 

@@ -6,7 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::{Text, canonical_json};
 
-use crate::shared::value::{Value, integer, raw_str, text};
+use crate::shared::value::{Value, elements, integer, raw_str, text};
 
 use super::State;
 use super::output_text::status_of_mcp_error;
@@ -14,7 +14,6 @@ use super::patch_text::operation;
 use crate::codex::blocks::joined_texts;
 use crate::codex::format::rule;
 use crate::codex::record::Record;
-use crate::codex::schema::elements;
 use crate::codex::tools;
 
 /// Where the item of a line is.
@@ -26,24 +25,15 @@ pub fn error(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outco
         Some(error) => (error, "/error/message"),
         None => (record.value, "/message"),
     };
-    out.emit(
-        Meta::Error {
-            code: None,
-            text: text(holder.first_member("message")),
-        },
-        Pointer::At(at),
-    );
+    out.emit(Meta::error(None, text(holder.first_member("message"))), at);
     Outcome::Mapped
 }
 
 /// A notice of the harness about an error or a risk.
 pub fn error_item(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     out.emit(
-        Meta::Error {
-            code: None,
-            text: text(item(record).first_member("message")),
-        },
-        Pointer::At("/item/message"),
+        Meta::error(None, text(item(record).first_member("message"))),
+        "/item/message",
     );
     Outcome::Mapped
 }
@@ -66,7 +56,7 @@ fn emit_text(record: &Record<'_>, channel: Option<Channel>, out: &mut Emitter<'_
             channel,
             ..MsgOut::default()
         },
-        Pointer::At("/item/text"),
+        "/item/text",
     );
     Outcome::Mapped
 }
@@ -82,11 +72,8 @@ pub fn todo_list(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
         return record.duplicate(rule::EXEC_SAME_LIST);
     }
     out.emit(
-        Meta::System {
-            name: Text::Plain("todo_list"),
-            text: Some(Text::Plain(&list)),
-        },
-        Pointer::At("/item/items"),
+        Meta::system("todo_list", Some(Text::Plain(&list))),
+        "/item/items",
     );
     Outcome::Mapped
 }
@@ -128,7 +115,7 @@ pub fn call_completed(state: &mut State, record: &Record<'_>, out: &mut Emitter<
         stderr: text(error),
         ..ToolResult::default()
     };
-    out.emit(result, Pointer::At(ITEM));
+    out.emit(result, ITEM);
     if status == Some(Status::Ok) {
         emit_edits(state, item, id, out);
     }
@@ -159,7 +146,7 @@ fn emit_call(item: Value<'_>, out: &mut Emitter<'_>) {
             args,
             ..ToolCall::new(tool, kind)
         },
-        Pointer::At(ITEM),
+        ITEM,
     );
 }
 

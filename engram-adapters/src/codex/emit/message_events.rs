@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Attachment, Meta, MsgIn, Role};
+use engram_core::event::{Attachment, Meta, MsgIn};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use crate::codex::readers::{Citation, MessageItem, Notice, Part};
 use crate::shared::media;
-use crate::shared::value::{Field, Value, raw_str, text};
+use crate::shared::value::{Field, Value, elements, raw_str, text};
 
 use super::State;
 use super::messages::{AnswerFacts, Texts, author, emit_answer, emit_input, emit_reasoning};
@@ -19,7 +19,6 @@ use crate::codex::check::messages::is_named;
 use crate::codex::format::rule;
 use crate::codex::plan::prompts::PartFate;
 use crate::codex::record::Record;
-use crate::codex::schema::elements;
 
 /// A message of the agent.
 pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
@@ -69,10 +68,7 @@ fn emit_citations(citations: Value<'_>, out: &mut Emitter<'_>) {
             number(entry.line_end())
         );
         let token = format!("\"{lines}: {}\"", raw_str(entry.note()));
-        let event = Meta::System {
-            name: Text::Plain("memory_citation"),
-            text: Some(Text::Token(&token)),
-        };
+        let event = Meta::system("memory_citation", Some(Text::Token(&token)));
         out.emit(
             event,
             Pointer::Item("/payload/memory_citation/entries", index),
@@ -132,13 +128,8 @@ pub fn user_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
     }
     if !attachments.is_empty() {
         out.emit(
-            MsgIn {
-                role: Role::User,
-                by: images_by,
-                text: None,
-                attachments,
-            },
-            Pointer::At("/payload/images"),
+            MsgIn::user(images_by, None).with(attachments),
+            "/payload/images",
         );
     }
     record.mapped_or(out.has_events(), rule::MESSAGE_TWIN)
@@ -226,11 +217,8 @@ pub fn plan_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
         return record.duplicate(rule::PLAN_ANSWER);
     }
     out.emit(
-        Meta::System {
-            name: Text::Plain("plan"),
-            text: text(MessageItem::lenient(record.value).text()),
-        },
-        Pointer::At("/payload/item/text"),
+        Meta::system("plan", text(MessageItem::lenient(record.value).text())),
+        "/payload/item/text",
     );
     Outcome::Mapped
 }
@@ -246,11 +234,11 @@ pub fn told_output(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) ->
         }
     });
     out.emit(
-        Meta::System {
-            name: text(item.name()).unwrap_or_default(),
-            text: output.as_deref().map(Text::Token),
-        },
-        Pointer::At("/payload/item/output"),
+        Meta::system(
+            text(item.name()).unwrap_or_default(),
+            output.as_deref().map(Text::Token),
+        ),
+        "/payload/item/output",
     );
     Outcome::Mapped
 }
@@ -261,10 +249,7 @@ pub fn hook_prompt_item(state: &mut State, record: &Record<'_>, out: &mut Emitte
         return record.duplicate(rule::HOOK_PROMPT);
     }
     for (index, fragment) in elements(MessageItem::lenient(record.value).fragments()).enumerate() {
-        let event = Meta::System {
-            name: Text::Plain("hook_prompt"),
-            text: text(fragment.member("text")),
-        };
+        let event = Meta::system("hook_prompt", text(fragment.member("text")));
         out.emit(
             event,
             Pointer::Field("/payload/item/fragments", index, "/text"),

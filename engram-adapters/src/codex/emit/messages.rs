@@ -7,7 +7,7 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use crate::shared::media;
-use crate::shared::value::{Field, Value, raw_str, text};
+use crate::shared::value::{Field, Value, elements, raw_str, text};
 
 use super::State;
 use crate::codex::blocks::{self, unquote};
@@ -16,7 +16,6 @@ use crate::codex::format::rule;
 use crate::codex::plan::prompts::PartFate;
 use crate::codex::readers::{Delivered, Message, Part, Reasoning};
 use crate::codex::record::Record;
-use crate::codex::schema::elements;
 use crate::codex::wrappers::{AROUND_COMMAND, BEFORE_WORDS, may_be_command, may_have_context};
 use crate::shared::wrappers::{Part as Wrapped, split};
 
@@ -100,10 +99,7 @@ pub fn message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) ->
     if elements(message.content()).next().is_none() {
         // The record has a meaning even without text.
         out.emit(
-            Meta::System {
-                name: Text::Plain("empty_message"),
-                text: text(message.role()),
-            },
+            Meta::system("empty_message", text(message.role())),
             Pointer::Root,
         );
         return Outcome::Mapped;
@@ -248,12 +244,7 @@ fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
     }
     if !attachments.is_empty() {
         out.emit(
-            MsgIn {
-                role: Role::User,
-                by: images_by,
-                text: None,
-                attachments,
-            },
+            MsgIn::user(images_by, None).with(attachments),
             Pointer::At(list),
         );
     }
@@ -281,12 +272,7 @@ pub fn emit_input<'a>(
         }
     }
     if words.is_some() || !attachments.is_empty() {
-        let message = MsgIn {
-            role: Role::User,
-            by,
-            text: words,
-            attachments,
-        };
+        let message = MsgIn::user(by, words).with(attachments);
         out.emit(message, at);
     }
 }
@@ -304,12 +290,7 @@ fn emit_command(text: Value<'_>, by: Author, at: Pointer<'_>, out: &mut Emitter<
         match part {
             Wrapped::Wrapped { name, text } => emit_wrapper(name, text, at, out),
             Wrapped::Words(command) => {
-                let typed = MsgIn {
-                    role: Role::User,
-                    by,
-                    text: Some(Text::Plain(command)),
-                    attachments: Vec::new(),
-                };
+                let typed = MsgIn::user(by, Some(Text::Plain(command)));
                 out.emit(typed, at);
             }
         }
@@ -318,13 +299,7 @@ fn emit_command(text: Value<'_>, by: Author, at: Pointer<'_>, out: &mut Emitter<
 }
 
 fn emit_wrapper(name: &str, text: &str, at: Pointer<'_>, out: &mut Emitter<'_>) {
-    let context = ImplicitInput {
-        name: Text::Plain(name),
-        file: None,
-        hash: None,
-        bytes: None,
-        text: Some(Text::Plain(text)),
-    };
+    let context = ImplicitInput::of_text(name, Some(Text::Plain(text)));
     out.emit(Meta::Context(context), at);
 }
 
@@ -416,10 +391,7 @@ pub fn verified_answer(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     let parent = call_id.and_then(|id| out.seq_of_call(id));
     for (index, question) in elements(record.value.first_member("questions")).enumerate() {
         for (member, at) in [("question", "/question"), ("answer", "/answer")] {
-            let event = Meta::System {
-                name: Text::Plain("verified_answer"),
-                text: text(question.member(member)),
-            };
+            let event = Meta::system("verified_answer", text(question.member(member)));
             out.emit_child(
                 parent,
                 event,
@@ -428,13 +400,7 @@ pub fn verified_answer(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
         }
     }
     if !out.has_events() {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("verified_answer"),
-                text: None,
-            },
-            Pointer::At(record.at),
-        );
+        out.emit(Meta::system("verified_answer", None), record.at);
     }
     Outcome::Mapped
 }

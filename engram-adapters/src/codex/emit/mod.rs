@@ -118,11 +118,10 @@ impl State {
             Container::Bare if record.is_item => out.set_header(RecordHeader::default()),
             Container::Bare => {
                 let t = tape_time(record.value.first_member("timestamp"));
-                out.set_header(RecordHeader {
-                    t: t.as_deref(),
-                    id: text(record.value.first_member("id")),
-                    replay: false,
-                });
+                out.set_header(RecordHeader::new(
+                    t.as_deref(),
+                    text(record.value.first_member("id")),
+                ));
             }
             Container::Stream => {
                 out.set_header(RecordHeader::default());

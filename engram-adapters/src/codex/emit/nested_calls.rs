@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use engram_core::emit::Pointer;
 use engram_core::event::{Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
@@ -49,7 +48,7 @@ pub fn emit_nested_call(
         ..ToolCall::new(Text::Plain(tool), tools::kind_on(*server, tool))
     };
     let maker = state.scripts.maker(Some(call_id), record);
-    out.emit_child(maker, call, Pointer::At(record.at));
+    out.emit_child(maker, call, record.at);
 }
 
 /// The request for a call of a tool that the client offers. A response item nearly always says the same call.
@@ -95,7 +94,7 @@ pub fn image_view(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>)
         status: Some(Status::Ok),
         ..ToolResult::default()
     };
-    out.emit(result, Pointer::At(record.at));
+    out.emit(result, record.at);
     Outcome::Mapped
 }
 

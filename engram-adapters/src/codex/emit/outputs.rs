@@ -9,7 +9,7 @@ use engram_core::steps::{Emitter, Lookup};
 use engram_core::text::Text;
 
 use crate::shared::media;
-use crate::shared::value::{StructuralIndex, Value, raw_str, text};
+use crate::shared::value::{StructuralIndex, Value, elements, raw_str, text};
 
 use super::State;
 use super::ends::{Place, ScreenEnd};
@@ -21,7 +21,6 @@ use crate::codex::format::rule;
 use crate::codex::plan::calls::CallFate;
 use crate::codex::readers::{Call, Output, Part};
 use crate::codex::record::Record;
-use crate::codex::schema::elements;
 
 /// The tool that runs a script of code mode.
 const SCRIPT: &str = "exec";
@@ -33,20 +32,14 @@ pub fn call_output(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     if is_told(&item) {
         // The harness gives it to the model in the place of an output.
         out.emit(
-            Meta::System {
-                name: text(item.name()).unwrap_or_default(),
-                text: text(item.output()),
-            },
+            Meta::system(text(item.name()).unwrap_or_default(), text(item.output())),
             at,
         );
         return Outcome::Mapped;
     }
     if is_notice(&item) {
         let call = text(item.call_id()).and_then(|id| out.seq_of_call(id));
-        let notice = Meta::System {
-            name: Text::Plain("notify"),
-            text: text(item.output()),
-        };
+        let notice = Meta::system("notify", text(item.output()));
         out.emit_child(call, notice, at);
         return Outcome::Mapped;
     }
@@ -118,13 +111,13 @@ fn emit_result(
     let mut again = has_more.and_then(|end| record.others.get(end.number as usize));
     let end_line = again.as_mut().and_then(|again| again.value());
     let Some((name, end_at, value)) = end_line.and_then(end_in) else {
-        out.emit(result, Pointer::At(at));
+        out.emit(result, at);
         emit_unknown_parts(output, at, out);
         return;
     };
     let end = ScreenEnd::in_value(name, value).facts();
     end.complete(&mut result);
-    out.emit(result, Pointer::At(at));
+    out.emit(result, at);
     if let Some(call_id) = text(item.call_id()) {
         let (place, printed) = (
             Place {

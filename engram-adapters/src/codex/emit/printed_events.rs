@@ -3,7 +3,7 @@
 
 use engram_core::emit::Pointer;
 use engram_core::event::{
-    Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, Status, ToolCall, ToolResult,
+    Channel, Meta, MsgIn, MsgOut, SessionFacts, Status, ToolCall, ToolResult,
 };
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
@@ -42,15 +42,7 @@ pub fn settings(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -
 pub fn prompt(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let words = text(record.value.first_member("prompt"));
     let by = state.thread.sender(false);
-    out.emit(
-        MsgIn {
-            role: Role::User,
-            by,
-            text: words,
-            attachments: Vec::new(),
-        },
-        Pointer::At("/prompt"),
-    );
+    out.emit(MsgIn::user(by, words), "/prompt");
     Outcome::Mapped
 }
 
@@ -63,7 +55,7 @@ pub fn answer(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> 
             model: state.last.model(),
             ..MsgOut::default()
         },
-        Pointer::At("/msg/message"),
+        "/msg/message",
     );
     Outcome::Mapped
 }
@@ -77,33 +69,21 @@ pub fn reasoning(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
         model: state.last.model(),
         ..MsgOut::default()
     };
-    out.emit(reasoning, Pointer::At("/msg/text"));
+    out.emit(reasoning, "/msg/text");
     Outcome::Mapped
 }
 
 /// An error that ends the turn.
 pub fn error(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let words = text(PrintedEvent::lenient(record.value).message());
-    out.emit(
-        Meta::Error {
-            code: None,
-            text: words,
-        },
-        Pointer::At("/msg/message"),
-    );
+    out.emit(Meta::error(None, words), "/msg/message");
     Outcome::Mapped
 }
 
 /// A notice, such as a request that is tried again.
 pub fn notice(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let words = text(PrintedEvent::lenient(record.value).message());
-    out.emit(
-        Meta::System {
-            name: Text::Plain(record.short_name()),
-            text: words,
-        },
-        Pointer::At("/msg/message"),
-    );
+    out.emit(Meta::system(record.short_name(), words), "/msg/message");
     Outcome::Mapped
 }
 
@@ -115,7 +95,7 @@ pub fn command_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
         args: event.command().map(Value::raw),
         ..call_of(COMMAND)
     };
-    out.emit(call, Pointer::At(record.at));
+    out.emit(call, record.at);
     Outcome::Mapped
 }
 
@@ -133,7 +113,7 @@ pub fn command_ended(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
         stderr: if whole.is_some() { None } else { stderr(&end) },
         ..result_of(COMMAND, &end)
     };
-    out.emit(result, Pointer::At(record.at));
+    out.emit(result, record.at);
     Outcome::Mapped
 }
 
@@ -145,7 +125,7 @@ pub fn patch_begun(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
         args: event.changes().map(Value::raw),
         ..call_of(PATCH)
     };
-    out.emit(call, Pointer::At(record.at));
+    out.emit(call, record.at);
     state
         .printed_patches
         .insert(hash64(raw_str(event.call_id())), record.number);
@@ -168,7 +148,7 @@ pub fn patch_ended(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
             stderr: stderr(&end),
             ..result_of(PATCH, &end)
         },
-        Pointer::At(record.at),
+        record.at,
     );
     let begun = state
         .printed_patches
@@ -208,7 +188,7 @@ pub fn mcp_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
             args,
             ..ToolCall::new(tool, tools::MCP)
         },
-        Pointer::At(record.at),
+        record.at,
     );
     Outcome::Mapped
 }
@@ -231,7 +211,7 @@ pub fn mcp_ended(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
         stderr: text(wrapped.err()),
         ..result_of("", &end)
     };
-    out.emit(result, Pointer::At(record.at));
+    out.emit(result, record.at);
     Outcome::Mapped
 }
 
@@ -243,7 +223,7 @@ pub fn search_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -
             call_id: text(event.call_id()),
             ..call_of(SEARCH)
         },
-        Pointer::At(record.at),
+        record.at,
     );
     Outcome::Mapped
 }
@@ -252,18 +232,15 @@ pub fn search_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -
 pub fn search_ended(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let event = PrintedEvent::lenient(record.value);
     let id = text(event.call_id()).unwrap_or_default();
-    let query = Meta::System {
-        name: Text::Plain("web_search_query"),
-        text: text(event.query()),
-    };
-    out.emit_child(out.seq_of_call(id), query, Pointer::At("/msg/query"));
+    let query = Meta::system("web_search_query", text(event.query()));
+    out.emit_child(out.seq_of_call(id), query, "/msg/query");
     let result = ToolResult {
         tool: Some(Text::Plain(SEARCH)),
         call_id: Some(id),
         status: Some(Status::Ok),
         ..ToolResult::default()
     };
-    out.emit(result, Pointer::At(record.at));
+    out.emit(result, record.at);
     Outcome::Mapped
 }
 

@@ -8,7 +8,7 @@ use engram_core::text::Text;
 
 use crate::codex::readers::{GeneratedImage, WebSearch};
 use crate::shared::media;
-use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, Value, elements, non_empty_text, raw_str, text};
 
 use super::State;
 use super::nested_calls::sleep;
@@ -16,7 +16,6 @@ use crate::codex::blocks::unquote;
 use crate::codex::format::rule;
 use crate::codex::plan::calls::Is;
 use crate::codex::record::Record;
-use crate::codex::schema::elements;
 use crate::codex::tools;
 
 const WEB_SEARCH: &str = "web_search";
@@ -57,7 +56,7 @@ pub fn web_search_event(state: &mut State, record: &Record<'_>, out: &mut Emitte
                 stdout,
                 ..ok_result(WEB_SEARCH, id)
             },
-            Pointer::At(record.at),
+            record.at,
         );
     }
     Outcome::Mapped

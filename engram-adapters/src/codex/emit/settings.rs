@@ -79,15 +79,12 @@ pub fn session_meta(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
         state.thread.set_copied_sender(sender(&meta));
     }
     state.last.set_cwd(facts.cwd);
-    out.emit(Meta::Session(facts), Pointer::At("/payload"));
+    out.emit(Meta::Session(facts), "/payload");
     if is_other_session {
         // One file is one session; who joined two has both ids on the tape, and this notice.
         out.emit(
-            Meta::System {
-                name: Text::Plain("other_session"),
-                text: text(meta.id()),
-            },
-            Pointer::At("/payload/id"),
+            Meta::system("other_session", text(meta.id())),
+            "/payload/id",
         );
     }
     if let Some(base) = meta.history_base() {
@@ -127,11 +124,8 @@ fn emit_base(meta: &SessionMeta<'_>, base: HistoryBase<'_>, out: &mut Emitter<'_
         raw_str(base.thread_id()),
         base.end_ordinal().map_or("", Value::raw)
     );
-    let event = Meta::System {
-        name: Text::Plain(name),
-        text: Some(Text::Plain(&place)),
-    };
-    out.emit(event, Pointer::At("/payload/history_base"));
+    let event = Meta::system(name, Some(Text::Plain(&place)));
+    out.emit(event, "/payload/history_base");
 }
 
 /// Who writes the prompts of a thread. The prompts of a spawned agent are by the agent that spawned it; those of the harness's own agents
@@ -265,7 +259,7 @@ fn emit_changed_settings(last: &mut LastSaid, settings: &Settings<'_>, out: &mut
         effort: text(effort),
         ..SessionFacts::default()
     };
-    out.emit(Meta::Session(facts), Pointer::At("/payload"));
+    out.emit(Meta::Session(facts), "/payload");
 }
 
 /// A new title of the thread.
@@ -275,7 +269,7 @@ pub fn thread_name_updated(_: &mut State, record: &Record<'_>, out: &mut Emitter
         title: text(event.thread_name()),
         ..SessionFacts::default()
     };
-    out.emit(Meta::Session(facts), Pointer::At("/payload/thread_name"));
+    out.emit(Meta::Session(facts), "/payload/thread_name");
     Outcome::Mapped
 }
 

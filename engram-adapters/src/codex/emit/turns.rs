@@ -23,18 +23,12 @@ pub fn task_complete(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
             channel: Some(Channel::Final),
             ..MsgOut::default()
         };
-        out.emit(answer, Pointer::At("/payload/last_agent_message"));
+        out.emit(answer, "/payload/last_agent_message");
     }
     if let Some(error) = end.error() {
         let error = TurnError::lenient(error);
         let code = error.info().map(Value::text_or_json);
-        out.emit(
-            Meta::Error {
-                code,
-                text: text(error.message()),
-            },
-            Pointer::At("/payload/error"),
-        );
+        out.emit(Meta::error(code, text(error.message())), "/payload/error");
     }
     let is_mapped = new_answer.is_some() || end.error().is_some();
     let has_answer = non_empty_text(end.last_agent_message()).is_some();
@@ -69,13 +63,7 @@ pub fn error(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outco
         .value
         .first_member("codex_error_info")
         .map(Value::text_or_json);
-    out.emit(
-        Meta::Error {
-            code,
-            text: message,
-        },
-        Pointer::At("/payload/message"),
-    );
+    out.emit(Meta::error(code, message), "/payload/message");
     Outcome::Mapped
 }
 
@@ -87,7 +75,7 @@ pub fn compacted(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
             text: summary,
             trigger: None,
         },
-        Pointer::At("/payload/message"),
+        "/payload/message",
     );
     Outcome::Mapped
 }
@@ -127,10 +115,7 @@ pub fn thread_rolled_back(
 ) -> Outcome {
     let turns = Notice::lenient(record.value).num_turns();
     if let Some(to) = count(turns).and_then(|turns| remove_turns(&mut state.turns, turns)) {
-        out.emit(
-            Meta::Rewind { to, files: false },
-            Pointer::At("/payload/num_turns"),
-        );
+        out.emit(Meta::Rewind { to, files: false }, "/payload/num_turns");
         return Outcome::Mapped;
     }
     emit_system_event(
@@ -188,12 +173,6 @@ fn emit_system_event(
     at: Pointer<'_>,
     out: &mut Emitter<'_>,
 ) -> Outcome {
-    out.emit(
-        Meta::System {
-            name: Text::Plain(name),
-            text,
-        },
-        at,
-    );
+    out.emit(Meta::system(name, text), at);
     Outcome::Mapped
 }

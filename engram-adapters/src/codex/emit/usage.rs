@@ -147,5 +147,5 @@ fn emit_usage(state: &State, counts: Counts, response: Field<'_>, at: &str, out:
         tokens,
         ..event::Usage::default()
     };
-    out.emit(Meta::Usage(usage), Pointer::At(at));
+    out.emit(Meta::Usage(usage), at);
 }

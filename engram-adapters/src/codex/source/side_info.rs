@@ -9,11 +9,10 @@ use engram_core::text::Text;
 
 use crate::shared::neighbours::Neighbours;
 use crate::shared::remembered::LineFacts;
-use crate::shared::value::{Field, StructuralIndex, parse, raw_str, text};
+use crate::shared::value::{Field, StructuralIndex, elements, parse, raw_str, text};
 
 use super::detect;
 use crate::codex::readers::{AgentActivity, Output};
-use crate::codex::schema::elements;
 
 /// The call that started the session, if the parent's rollout is in the same directory and names it.
 ///

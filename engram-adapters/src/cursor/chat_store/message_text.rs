@@ -66,13 +66,7 @@ pub(super) fn emit_system_prompt(content: &str, out: &mut Out<'_, '_>) -> Result
         Some(Hash::of_bytes(content.as_bytes())),
         Some(content.len() as u64),
     );
-    let context = ImplicitInput {
-        name: Text::Plain("system_prompt"),
-        file: None,
-        hash,
-        bytes,
-        text: None,
-    };
-    out.emit(Meta::Context(context), Pointer::At("/message/content"))?;
+    let context = ImplicitInput::of_hash("system_prompt", hash, bytes);
+    out.emit(Meta::Context(context), "/message/content")?;
     Ok(Outcome::Mapped)
 }

@@ -1,7 +1,7 @@
 //! Messages as the model received them, part by part, each with its step of the turn graph.
 
 use engram_core::emit::{Fault, Pointer};
-use engram_core::event::{Attachment, Author, Meta, MsgIn, Role, ToolCall};
+use engram_core::event::{Attachment, Author, Meta, MsgIn, ToolCall};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
@@ -109,15 +109,7 @@ pub(super) fn message(
         };
     }
     if !files.is_empty() {
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by: state.prompts_by,
-                text: None,
-                attachments: files,
-            },
-            Pointer::At(CONTENT),
-        )?;
+        out.emit(MsgIn::user(state.prompts_by, None).with(files), CONTENT)?;
         events += 1;
     }
     message_outcome(events)
@@ -251,10 +243,7 @@ fn emit_returned_file(
     out: &mut Out<'_, '_>,
 ) -> Result<usize, Fault> {
     out.emit(
-        Meta::System {
-            name: Text::Plain(raw_str(part.kind())),
-            text: non_empty_text(part.filename()),
-        },
+        Meta::system(raw_str(part.kind()), non_empty_text(part.filename())),
         context.pointer,
     )?;
     Ok(1)

@@ -62,11 +62,10 @@ impl<'a> ChatLine<'a> {
     /// Sets the header of the events that follow: the line's blob, and this time.
     pub(super) fn set_header(&self, time: Field<'_>, out: &mut Out<'_, '_>) {
         let time = time_of_millis(time);
-        out.set_header(RecordHeader {
-            t: time.as_deref(),
-            id: non_empty_text(self.blob()),
-            replay: false,
-        });
+        out.set_header(RecordHeader::new(
+            time.as_deref(),
+            non_empty_text(self.blob()),
+        ));
     }
 }
 

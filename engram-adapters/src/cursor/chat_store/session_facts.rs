@@ -3,7 +3,6 @@
 use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
-use engram_core::text::Text;
 
 use super::state::ChatState;
 use crate::cursor::fields::{required, text_or_json};
@@ -33,10 +32,10 @@ pub(super) fn chat(
         ..SessionFacts::default()
     };
     if facts.is_empty() && meta.created_at().is_none() {
-        return Ok(Outcome::Bookkeeping {
-            record: ChatKind::Chat.name(),
-            rule: rule::STORE_ROOT,
-        });
+        return Ok(Outcome::bookkeeping(
+            ChatKind::Chat.name(),
+            rule::STORE_ROOT,
+        ));
     }
     out.emit(Meta::Session(facts), pointer)?;
     Ok(Outcome::Mapped)
@@ -69,19 +68,16 @@ pub(super) fn root(
     }
     let workspaces = text_or_json(root.previous_workspace_uris());
     if workspaces.is_some() {
-        let notice = Meta::System {
-            name: Text::Plain("previousWorkspaceUris"),
-            text: workspaces,
-        };
-        out.emit(notice, Pointer::At("/root/previousWorkspaceUris"))?;
+        let notice = Meta::system("previousWorkspaceUris", workspaces);
+        out.emit(notice, "/root/previousWorkspaceUris")?;
     }
     if has_facts || workspaces.is_some() {
         Ok(Outcome::Mapped)
     } else {
-        Ok(Outcome::Bookkeeping {
-            record: ChatKind::Root.name(),
-            rule: rule::STORE_ROOT,
-        })
+        Ok(Outcome::bookkeeping(
+            ChatKind::Root.name(),
+            rule::STORE_ROOT,
+        ))
     }
 }
 
@@ -119,7 +115,7 @@ pub(super) fn summary(
             text,
             trigger: None,
         },
-        Pointer::At("/archive/summary"),
+        "/archive/summary",
     )?;
     Ok(Outcome::Mapped)
 }

@@ -40,13 +40,7 @@ pub(super) fn user_shell(
     out: &mut Out<'_, '_>,
 ) -> Result<Outcome, Fault> {
     let name = Text::Plain(raw_str(line.store()));
-    out.emit(
-        Meta::System {
-            name,
-            text: text_or_json(line.step()),
-        },
-        Pointer::At("/step"),
-    )?;
+    out.emit(Meta::system(name, text_or_json(line.step())), "/step")?;
     Ok(Outcome::Mapped)
 }
 
@@ -96,13 +90,7 @@ fn call_and_result(
         .ok_or_else(|| absent(Pointer::At("/step/toolCall/toolCallId"), "a string", None))?;
     if payload.tool.is_empty() || payload.args().is_none() {
         // What the call asked for is in no message and no known layout: only its id is known.
-        out.emit(
-            Meta::System {
-                name: Text::Plain("toolCall"),
-                text: Some(call_id),
-            },
-            pointer,
-        )?;
+        out.emit(Meta::system("toolCall", Some(call_id)), pointer)?;
         return Ok(Outcome::Mapped);
     }
     let call = CallRecord::new(call_id, payload, pointer);

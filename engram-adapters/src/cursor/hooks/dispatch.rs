@@ -62,10 +62,7 @@ pub(super) fn convert(
     let has_new_facts = state.facts.emit_changed(&now, step, out)?;
     // A read that is a part of an edit.
     let outcome = match plan.inner.contains(&step.number) {
-        true => Outcome::Duplicate {
-            record: kind.name(),
-            rule: rule::INNER_READ,
-        },
+        true => Outcome::duplicate(kind.name(), rule::INNER_READ),
         false => handler(kind)(state, step, out)?,
     };
     if kind == HookKind::PreToolUse && raw_str(step.tool_name()) == "Write" {

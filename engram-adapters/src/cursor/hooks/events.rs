@@ -2,7 +2,6 @@
 
 use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Meta, Tokens, Usage};
-use engram_core::text::Text;
 
 use crate::cursor::fields::text_or_json;
 use crate::cursor::readers::Payload;
@@ -15,13 +14,7 @@ pub(super) fn emit_notice(
     value: Field<'_>,
     out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
-    out.emit(
-        Meta::System {
-            name: Text::Plain(name),
-            text: text_or_json(value),
-        },
-        Pointer::Root,
-    )?;
+    out.emit(Meta::system(name, text_or_json(value)), Pointer::Root)?;
     Ok(())
 }
 

@@ -36,7 +36,7 @@ pub(super) fn content(
         bytes,
         text: None,
     };
-    out.emit(Meta::Context(context), Pointer::At("/content"))?;
+    out.emit(Meta::Context(context), "/content")?;
     Ok(Outcome::Mapped)
 }
 

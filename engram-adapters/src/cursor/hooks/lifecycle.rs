@@ -1,7 +1,7 @@
 //! Beginnings and ends: of sessions, turns and sub-agents; and compactions.
 
 use engram_core::emit::{Fault, Pointer};
-use engram_core::event::{Author, Meta, MsgIn, Role, SessionFacts};
+use engram_core::event::{Author, Meta, MsgIn, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -19,10 +19,10 @@ pub(super) fn session_start(
     _: &Step<'_>,
     _: &mut Out<'_, '_>,
 ) -> Result<Outcome, Fault> {
-    Ok(Outcome::Bookkeeping {
-        record: HookKind::SessionStart.name(),
-        rule: rule::HOOK_SESSION,
-    })
+    Ok(Outcome::bookkeeping(
+        HookKind::SessionStart.name(),
+        rule::HOOK_SESSION,
+    ))
 }
 
 /// The end of a session.
@@ -31,10 +31,7 @@ pub(super) fn session_end(
     payload: &Step<'_>,
     out: &mut Out<'_, '_>,
 ) -> Result<Outcome, Fault> {
-    let omitted = Outcome::Bookkeeping {
-        record: HookKind::SessionEnd.name(),
-        rule: rule::HOOK_SESSION,
-    };
+    let omitted = Outcome::bookkeeping(HookKind::SessionEnd.name(), rule::HOOK_SESSION);
     Ok(if emit_end(state, payload, out)? {
         Outcome::Mapped
     } else {
@@ -48,10 +45,7 @@ pub(super) fn stop(
     payload: &Step<'_>,
     out: &mut Out<'_, '_>,
 ) -> Result<Outcome, Fault> {
-    let omitted = Outcome::Bookkeeping {
-        record: HookKind::Stop.name(),
-        rule: rule::HOOK_STOP,
-    };
+    let omitted = Outcome::bookkeeping(HookKind::Stop.name(), rule::HOOK_STOP);
     Ok(if emit_end(state, payload, out)? {
         Outcome::Mapped
     } else {
@@ -65,10 +59,10 @@ pub(super) fn workspace(
     _: &Step<'_>,
     _: &mut Out<'_, '_>,
 ) -> Result<Outcome, Fault> {
-    Ok(Outcome::Bookkeeping {
-        record: HookKind::WorkspaceOpen.name(),
-        rule: rule::HOOK_WORKSPACE,
-    })
+    Ok(Outcome::bookkeeping(
+        HookKind::WorkspaceOpen.name(),
+        rule::HOOK_WORKSPACE,
+    ))
 }
 
 /// Emits the tokens of an end, and the error or interruption that caused it. True if it emitted anything.
@@ -83,13 +77,10 @@ fn emit_end(
     let text = non_empty_text(payload.error_message());
     let event = match raw_str(payload.status()) {
         "aborted" => Meta::Interrupt { text },
-        "error" => Meta::Error {
-            code: Some(Text::Plain("error")),
-            text,
-        },
+        "error" => Meta::error(Some(Text::Plain("error")), text),
         _ => return Ok(has_usage),
     };
-    out.emit(event, Pointer::At("/status"))?;
+    out.emit(event, "/status")?;
     Ok(true)
 }
 
@@ -130,13 +121,8 @@ pub(super) fn subagent_start(
         Pointer::Root,
     )?;
     if let Some(task) = non_empty_text(payload.task()) {
-        let task = MsgIn {
-            role: Role::User,
-            by: Author::Agent,
-            text: Some(task),
-            attachments: Vec::new(),
-        };
-        out.emit(task, Pointer::At("/task"))?;
+        let task = MsgIn::user(Author::Agent, Some(task));
+        out.emit(task, "/task")?;
     }
     Ok(Outcome::Mapped)
 }

@@ -1,7 +1,7 @@
 //! Prompts, answers and reasoning.
 
 use engram_core::emit::{Fault, Pointer};
-use engram_core::event::{Attachment, Author, Channel, MsgIn, MsgOut, Role};
+use engram_core::event::{Attachment, Author, Channel, MsgIn, MsgOut};
 use engram_core::ledger::Outcome;
 
 use super::events::emit_usage;
@@ -9,7 +9,7 @@ use super::schema::Step;
 use super::state::HookState;
 use crate::cursor::fields::required_text;
 use crate::cursor::steps::Out;
-use crate::shared::value::{Value, non_empty_text};
+use crate::shared::value::{elements, non_empty_text};
 
 /// A prompt with its attachments.
 pub(super) fn prompt(
@@ -20,11 +20,8 @@ pub(super) fn prompt(
     let pointer = Pointer::At("/prompt");
     state.has_usage = false;
     let text = Some(required_text(payload.prompt(), pointer)?);
-    let files = payload
-        .attachments()
-        .into_iter()
-        .flat_map(Value::elements)
-        .map(|file| non_empty_text(file.member("file_path")));
+    let files =
+        elements(payload.attachments()).map(|file| non_empty_text(file.member("file_path")));
     let attachments = files
         .map(|name| Attachment {
             media_type: None,
@@ -33,15 +30,7 @@ pub(super) fn prompt(
             name,
         })
         .collect();
-    out.emit(
-        MsgIn {
-            role: Role::User,
-            by: Author::Person,
-            text,
-            attachments,
-        },
-        pointer,
-    )?;
+    out.emit(MsgIn::user(Author::Person, text).with(attachments), pointer)?;
     Ok(Outcome::Mapped)
 }
 

@@ -45,11 +45,8 @@ impl LastFacts {
             emitted = true;
         }
         if let Some(path) = changed(&now.transcript_path, &self.transcript_path) {
-            let notice = Meta::System {
-                name: Text::Plain("transcript_path"),
-                text: Some(path),
-            };
-            out.emit(notice, Pointer::At("/transcript_path"))?;
+            let notice = Meta::system("transcript_path", Some(path));
+            out.emit(notice, "/transcript_path")?;
             emitted = true;
         }
         Ok(emitted)

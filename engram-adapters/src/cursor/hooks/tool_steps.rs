@@ -101,7 +101,7 @@ fn emit_code(
                 call_id,
                 ..CodeRead::new(file)
             };
-            out.emit(read, Pointer::At("/tool_input"))?;
+            out.emit(read, "/tool_input")?;
         }
         "Delete" => {
             out.emit(
@@ -109,7 +109,7 @@ fn emit_code(
                     call_id,
                     ..CodeEdit::new(EditOp::Delete, file)
                 },
-                Pointer::At("/tool_input"),
+                "/tool_input",
             )?;
         }
         // Where no hook after edits is set up.
@@ -127,7 +127,7 @@ fn emit_code(
                     None,
                     write.after(payload.others).as_deref().map(Text::Plain),
                 );
-                out.emit(edit, Pointer::At("/tool_input"))?;
+                out.emit(edit, "/tool_input")?;
             }
         }
         _ => {}
@@ -203,7 +203,7 @@ fn emit_call(payload: &Payload<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> 
         args: payload.tool_input().map(Value::raw),
         ..ToolCall::new(tool, kind)
     };
-    out.emit(call, Pointer::At("/tool_input"))?;
+    out.emit(call, "/tool_input")?;
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
 use crate::open::store::{Export, LostRecords, Opened, SkippedSession, Store, StoredSession};
-use crate::shared::value::{StructuralIndex, Value, parse, text};
+use crate::shared::value::{StructuralIndex, Value, elements, parse, text};
 
 /// Where the store keeps a conversation.
 enum Location {
@@ -480,7 +480,7 @@ fn inline(store: &sqlite::Store, key: &str, list: &str, id: &str) -> Result<Inli
             ..found
         });
     };
-    for item in value.member(list).into_iter().flat_map(Value::elements) {
+    for item in elements(value.member(list)) {
         let has = |list| {
             item.member(list)
                 .is_some_and(|list| list.elements().next().is_some())

@@ -2,7 +2,7 @@
 
 use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::event::{
-    Attachment, Author, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts, Tokens, Usage,
+    Attachment, Author, ImplicitInput, Meta, MsgIn, MsgOut, SessionFacts, Tokens, Usage,
 };
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
@@ -17,7 +17,7 @@ use crate::cursor::readers::{
 };
 use crate::cursor::steps::Out;
 use crate::shared::time;
-use crate::shared::value::{Value, count, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{Value, count, elements, is_true, non_empty_text, raw_str, text};
 
 /// What the record of the conversation says of its messages.
 #[derive(Default)]
@@ -84,11 +84,10 @@ pub(super) fn bubble(
     let bubble = Bubble::strict(bubble, "/bubble")?;
     let created = decoded(bubble.created_at());
     let time = created.as_deref().and_then(time::rfc3339);
-    out.set_header(RecordHeader {
-        t: time.as_deref(),
-        id: text(bubble.bubble_id().or(bubble.id())),
-        replay: false,
-    });
+    out.set_header(RecordHeader::new(
+        time.as_deref(),
+        text(bubble.bubble_id().or(bubble.id())),
+    ));
     members::check("bubble", line.object(), out);
     let mut events = match bubble.kind().map(Value::raw) {
         Some("1" | "\"user\"") if is_true(line.unlisted()) => emit_unlisted(&bubble, out)?,
@@ -105,21 +104,15 @@ pub(super) fn bubble(
         .code_blocks()
         .filter(|blocks| blocks.elements().next().is_some())
     {
-        let notice = Meta::System {
-            name: Text::Plain("codeBlocks"),
-            text: Some(blocks.json()),
-        };
-        out.emit(notice, Pointer::At("/bubble/codeBlocks"))?;
+        let notice = Meta::system("codeBlocks", Some(blocks.json()));
+        out.emit(notice, "/bubble/codeBlocks")?;
         events += 1;
     }
     if let Some(call) = bubble.tool_former_data() {
         events += tool_data::emit(&ToolFormerData::lenient(call), line, out)?;
     }
     events += emit_usage(&bubble, out)?;
-    let omitted = Outcome::Bookkeeping {
-        record: EditorKind::Bubble.name(),
-        rule: rule::EMPTY_BUBBLE,
-    };
+    let omitted = Outcome::bookkeeping(EditorKind::Bubble.name(), rule::EMPTY_BUBBLE);
     Ok(if events == 0 {
         omitted
     } else {
@@ -145,15 +138,7 @@ fn emit_prompt(
     };
     let mut events = 0;
     if text.is_some() || !attachments.is_empty() {
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by,
-                text,
-                attachments,
-            },
-            Pointer::At("/bubble/text"),
-        )?;
+        out.emit(MsgIn::user(by, text).with(attachments), "/bubble/text")?;
         events += 1;
     }
     Ok(events + emit_selections(bubble, out)?)
@@ -164,11 +149,8 @@ fn emit_unlisted(bubble: &Bubble<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fa
     let Some(text) = message_text(bubble) else {
         return Ok(0);
     };
-    let notice = Meta::System {
-        name: Text::Plain("unlisted"),
-        text: Some(text),
-    };
-    out.emit(notice, Pointer::At("/bubble/text"))?;
+    let notice = Meta::system("unlisted", Some(text));
+    out.emit(notice, "/bubble/text")?;
     Ok(1)
 }
 
@@ -192,7 +174,7 @@ fn emit_answer(bubble: &Bubble<'_>, out: &mut Out<'_, '_>) -> Result<usize, Faul
                 model,
                 ..MsgOut::default()
             },
-            Pointer::At("/bubble/text"),
+            "/bubble/text",
         )?;
         events += 1;
     }
@@ -201,10 +183,7 @@ fn emit_answer(bubble: &Bubble<'_>, out: &mut Out<'_, '_>) -> Result<usize, Faul
 
 /// The images that the user added to the prompt, by name.
 fn images<'a>(bubble: &Bubble<'a>) -> Vec<Attachment<'a>> {
-    let images = bubble
-        .selected_images()
-        .into_iter()
-        .flat_map(Value::elements);
+    let images = elements(bubble.selected_images());
     let names = images.filter_map(|image| non_empty_text(image.member("path")));
     names
         .map(|name| Attachment {
@@ -223,7 +202,7 @@ fn emit_selections(bubble: &Bubble<'_>, out: &mut Out<'_, '_>) -> Result<usize, 
         ("selection", "/bubble/selections", bubble.selections()),
         ("file", "/bubble/fileSelections", bubble.file_selections()),
     ] {
-        for (index, selection) in list.into_iter().flat_map(Value::elements).enumerate() {
+        for (index, selection) in elements(list).enumerate() {
             let selection = Selection::lenient(selection);
             let file = selection
                 .uri()
@@ -264,7 +243,7 @@ fn emit_usage(bubble: &Bubble<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault
             tokens,
             ..Usage::default()
         }),
-        Pointer::At("/bubble/tokenCount"),
+        "/bubble/tokenCount",
     )?;
     Ok(1)
 }

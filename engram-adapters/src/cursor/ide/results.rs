@@ -1,6 +1,6 @@
 //! Results of the editor's calls: which member of the message `aiserver.v1.<Tool>Result` is the output, and whether the call failed.
 
-use engram_core::emit::{Fault, Pointer};
+use engram_core::emit::Fault;
 use engram_core::event::{Meta, SideFile, Status, ToolResult};
 use engram_core::text::Text;
 
@@ -9,7 +9,7 @@ use crate::cursor::fields::{decoded, text_or_json};
 use crate::cursor::readers::{EditorError, EditorResult};
 use crate::cursor::steps::Out;
 use crate::shared::value::{
-    Field, StructuralIndex, Value, integer, is_true, non_empty_text, parse,
+    Field, StructuralIndex, elements, integer, is_true, non_empty_text, parse,
 };
 
 const ERROR: &str = "/bubble/toolFormerData/error";
@@ -127,10 +127,7 @@ impl<'r> Answer<'r> {
         let Some(answer) = json.and_then(|json| parse(json, index).ok()) else {
             return Answer::default();
         };
-        let mut parts = answer
-            .member("content")
-            .into_iter()
-            .flat_map(Value::elements);
+        let mut parts = elements(answer.member("content"));
         let only = parts.next().filter(|_| parts.next().is_none());
         Answer {
             text: only.and_then(|part| non_empty_text(part.member("text"))),
@@ -170,11 +167,8 @@ impl<'r> Reasons<'r> {
             return Ok(());
         };
         if told.decode_lossy() != shown.decode_lossy() {
-            let notice = Meta::Error {
-                code: Some(Text::Plain("clientVisibleErrorMessage")),
-                text: Some(shown),
-            };
-            out.emit(notice, Pointer::At(ERROR))?;
+            let notice = Meta::error(Some(Text::Plain("clientVisibleErrorMessage")), Some(shown));
+            out.emit(notice, ERROR)?;
         }
         Ok(())
     }

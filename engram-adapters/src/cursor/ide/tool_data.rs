@@ -1,7 +1,7 @@
 //! Calls of the editor: the call, the person's decision, the result, and the read or the edit, all from one `toolFormerData`.
 
-use engram_core::emit::{Fault, Pointer};
-use engram_core::event::{Author, Decision, Meta, MsgIn, Role, Status, ToolCall};
+use engram_core::emit::Fault;
+use engram_core::event::{Author, Decision, Meta, MsgIn, Status, ToolCall};
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
@@ -93,13 +93,7 @@ fn emit_call<'a>(
         POINTER,
     )?;
     if let Some(params) = params.filter(|params| args != Some(*params)) {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("params"),
-                text: Some(Text::Plain(params)),
-            },
-            POINTER,
-        )?;
+        out.emit(Meta::system("params", Some(Text::Plain(params))), POINTER)?;
     }
     Ok(Call {
         tool,
@@ -135,15 +129,7 @@ fn emit_decision(
     }
     let words = non_empty_text(review.feedback_text());
     if let Some(words) = words.filter(|_| !is_true(review.is_new_message())) {
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by: Author::Person,
-                text: Some(words),
-                attachments: Vec::new(),
-            },
-            Pointer::At(RESULT),
-        )?;
+        out.emit(MsgIn::user(Author::Person, Some(words)), RESULT)?;
     }
     Ok(decision)
 }

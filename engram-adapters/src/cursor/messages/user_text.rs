@@ -3,7 +3,7 @@
 use std::mem;
 
 use engram_core::emit::{Fault, Pointer, RecordHeader};
-use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
+use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn};
 use engram_core::hash::Hash;
 use engram_core::text::Text;
 
@@ -38,11 +38,7 @@ impl UserText<'_> {
             return self.emit_words(self.text, mem::take(attachments), out);
         };
         if let Some(time) = prompt_time(&decoded) {
-            out.set_header(RecordHeader {
-                t: Some(&time),
-                id: self.id,
-                replay: false,
-            });
+            out.set_header(RecordHeader::new(Some(&time), self.id));
         }
         let parts = parts(&decoded);
         if matches!(parts[..], [Part::Words(words)] if words.len() == decoded.len()) {
@@ -66,12 +62,7 @@ impl UserText<'_> {
         out: &mut Out<'_, '_>,
     ) -> Result<usize, Fault> {
         out.emit(
-            MsgIn {
-                role: Role::User,
-                by: self.by,
-                text: Some(words),
-                attachments,
-            },
+            MsgIn::user(self.by, Some(words)).with(attachments),
             self.pointer,
         )?;
         Ok(1)

@@ -106,11 +106,7 @@ impl RunStore {
         let run = Run::strict(required(line.run(), pointer, "an object")?, "/run")?;
         let began = run.began();
         self.begin(
-            RecordHeader {
-                t: began.as_deref(),
-                id: non_empty_text(run.run_id()),
-                replay: false,
-            },
+            RecordHeader::new(began.as_deref(), non_empty_text(run.run_id())),
             out,
         );
         members::check("run", line.object(), out);
@@ -153,10 +149,7 @@ impl RunStore {
             .map(|run| (run.request_id, run.error))
             .unwrap_or_default();
         let error = error.as_deref().map(Text::Plain);
-        let mut outcome = Outcome::Bookkeeping {
-            record: RunKind::RunEnd.name(),
-            rule: rule::RUN_PROGRESS,
-        };
+        let mut outcome = Outcome::bookkeeping(RunKind::RunEnd.name(), rule::RUN_PROGRESS);
         if let Some(text) = non_empty_text(end_of_run.result())
             .filter(|result| !self.pieces.repeats_last(self.messages.agent(), *result))
         {
@@ -165,7 +158,7 @@ impl RunStore {
                     text: Some(text),
                     ..MsgOut::default()
                 },
-                Pointer::At("/run/result"),
+                "/run/result",
             )?;
             outcome = Outcome::Mapped;
         }
@@ -182,13 +175,9 @@ impl RunStore {
         let status = raw_str(end_of_run.status());
         match end(status).filter(|_| !self.messages.has_end()) {
             Some(end) => emit_end(end, status, error, pointer, out)?,
-            None if error.is_some() && !self.messages.has_end() => drop(out.emit(
-                Meta::Error {
-                    code: None,
-                    text: error,
-                },
-                pointer,
-            )?),
+            None if error.is_some() && !self.messages.has_end() => {
+                out.emit(Meta::error(None, error), pointer)?;
+            }
             None => return Ok(outcome),
         }
         Ok(Outcome::Mapped)
@@ -206,10 +195,10 @@ impl RunStore {
             self.repeated.insert(self.number);
         }
         if self.repeated.contains(&self.number) {
-            return Ok(Outcome::Duplicate {
-                record: RunKind::RunEvent.name(),
-                rule: rule::REPEATED_EVENT,
-            });
+            return Ok(Outcome::duplicate(
+                RunKind::RunEvent.name(),
+                rule::REPEATED_EVENT,
+            ));
         }
         let message = payload
             .member("message")
@@ -223,11 +212,10 @@ impl RunStore {
             other => return Err(Fault::unrecognized(&format!("{other}/run_event"))),
         }
         let t = time(event.created_at());
-        let header = RecordHeader {
-            t: t.as_deref(),
-            id: Some(Text::Plain(seq)).filter(|seq| !seq.is_empty()),
-            replay: false,
-        };
+        let header = RecordHeader::new(
+            t.as_deref(),
+            Some(Text::Plain(seq)).filter(|seq| !seq.is_empty()),
+        );
         let name = format!("{kind}/run_event");
         let of = SdkKind::named(kind).ok_or_else(|| Fault::unrecognized(&name))?;
         let record = MessageRecord {

@@ -47,10 +47,7 @@ pub(in crate::cursor) fn emit_end(
 ) -> Result<(), Fault> {
     let event = match end {
         End::Cancelled => Meta::Interrupt { text: error },
-        End::Failed => Meta::Error {
-            code: Some(Text::Plain(status)),
-            text: error,
-        },
+        End::Failed => Meta::error(Some(Text::Plain(status)), error),
     };
     out.emit(event, pointer)?;
     Ok(())
@@ -108,11 +105,10 @@ pub(in crate::cursor) fn emit_whole_run(
     out: &mut Out<'_, '_>,
 ) -> Result<Outcome, Fault> {
     let ended = run.ended();
-    out.set_header(RecordHeader {
-        t: ended.as_deref(),
-        id: non_empty_text(run.run_id()),
-        replay: false,
-    });
+    out.set_header(RecordHeader::new(
+        ended.as_deref(),
+        non_empty_text(run.run_id()),
+    ));
     emit_run(run, pointer, out)?;
     if let Some(tokens) = tokens(run) {
         emit_usage(
@@ -137,14 +133,8 @@ pub(super) fn emit_run(
     out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let event = match model(run) {
-        Some(model) => Meta::Session(SessionFacts {
-            model: Some(model),
-            ..SessionFacts::default()
-        }),
-        None => Meta::System {
-            name: Text::Plain("run"),
-            text: non_empty_text(run.run_id()),
-        },
+        Some(model) => Meta::session(|facts| facts.model = Some(model)),
+        None => Meta::system("run", non_empty_text(run.run_id())),
     };
     out.emit(event, pointer)?;
     Ok(())

@@ -97,14 +97,7 @@ impl Calls {
             (_, None) => emit_call(message, tool, call_id, out)?,
             (Some(called), seq) if *called != args => {
                 let text = text_or_json(message.args());
-                out.emit_child(
-                    seq,
-                    Meta::System {
-                        name: Text::Plain("args"),
-                        text,
-                    },
-                    Pointer::At("/args"),
-                )?;
+                out.emit_child(seq, Meta::system("args", text), "/args")?;
             }
             _ => {}
         }
@@ -136,7 +129,7 @@ fn emit_call(
         args: message.args().map(Value::raw),
         ..ToolCall::new(tool, tools::TOOLS.kind(&name))
     };
-    out.emit(call, Pointer::At("/args"))?;
+    out.emit(call, "/args")?;
     Ok(())
 }
 
@@ -178,7 +171,7 @@ fn emit_result(
     if let Some(error) = returned.and_then(|returned| returned.error()) {
         result.stderr = non_empty_text(error.member("message")).or(text_or_json(Some(error)));
     }
-    out.emit(result, Pointer::At("/result"))?;
+    out.emit(result, "/result")?;
     if status == Some(Status::Ok) && returned_value.is_some() {
         let file = message
             .args()
@@ -264,7 +257,7 @@ fn emit_read(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
         );
         (read.hash, read.anchor_hashes, read.text) = span_facts(without_final_line_end(&content));
     }
-    out.emit(read, Pointer::At("/result"))?;
+    out.emit(read, "/result")?;
     Ok(())
 }
 
@@ -294,7 +287,7 @@ fn emit_edits(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
         if !is_new {
             forget_first_line(&mut edit);
         }
-        out.emit(edit, Pointer::At("/result"))?;
+        out.emit(edit, "/result")?;
     }
     Ok(())
 }
@@ -308,7 +301,7 @@ fn emit_delete(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
             call_id: Some(ended.call_id),
             ..CodeEdit::new(EditOp::Delete, file)
         },
-        Pointer::At("/result"),
+        "/result",
     )?;
     Ok(())
 }

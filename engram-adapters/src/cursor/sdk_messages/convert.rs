@@ -1,7 +1,7 @@
 //! From the type of a message to its events.
 
 use engram_core::emit::{Fault, Pointer, RecordHeader};
-use engram_core::event::{Author, Meta, MsgIn, Role, SessionFacts, Tokens};
+use engram_core::event::{Author, Meta, MsgIn, SessionFacts, Tokens};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
@@ -194,10 +194,10 @@ impl SdkMessages {
         )?;
         let prompt = hash64((raw_str(record.message.run_id()), fact_of(message)));
         if self.unanswered == Some(prompt) {
-            return Ok(Outcome::Duplicate {
-                record: self.form.sent_again(),
-                rule: rule::PROMPT_SENT_AGAIN,
-            });
+            return Ok(Outcome::duplicate(
+                self.form.sent_again(),
+                rule::PROMPT_SENT_AGAIN,
+            ));
         }
         let outcome = emit_prompt(record, out)?;
         self.unanswered = Some(prompt).filter(|_| record.message.run_id().is_some());
@@ -220,14 +220,14 @@ impl SdkMessages {
             (None, Some(text)) => {
                 let name = Text::Plain("status");
                 let text = Some(text);
-                out.emit(Meta::System { name, text }, Pointer::At("/message"))?;
+                out.emit(Meta::system(name, text), "/message")?;
                 return Ok(Outcome::Mapped);
             }
             (None, None) => {
-                return Ok(Outcome::Bookkeeping {
-                    record: self.form.progress(SdkKind::Status),
-                    rule: rule::RUN_PROGRESS,
-                });
+                return Ok(Outcome::bookkeeping(
+                    self.form.progress(SdkKind::Status),
+                    rule::RUN_PROGRESS,
+                ));
             }
         }
         self.has_end = true;
@@ -258,10 +258,10 @@ impl SdkMessages {
     /// The id of the request with which the run began.
     fn request(&mut self, record: &MessageRecord<'_>) -> Result<Outcome, Fault> {
         self.request_id = decoded_non_empty(record.message.request_id()).map(Into::into);
-        Ok(Outcome::Bookkeeping {
-            record: self.form.progress(SdkKind::Request),
-            rule: rule::RUN_PROGRESS,
-        })
+        Ok(Outcome::bookkeeping(
+            self.form.progress(SdkKind::Request),
+            rule::RUN_PROGRESS,
+        ))
     }
 }
 
@@ -272,7 +272,7 @@ fn system(record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, 
         model: non_empty_text(model),
         ..SessionFacts::default()
     };
-    out.emit(Meta::Session(facts), Pointer::At("/model"))?;
+    out.emit(Meta::Session(facts), "/model")?;
     Ok(Outcome::Mapped)
 }
 
@@ -287,15 +287,7 @@ fn emit_prompt(record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outc
                     part.text(),
                 ));
             }
-            ("text", text) => drop(out.emit(
-                MsgIn {
-                    role: Role::User,
-                    by: Author::Person,
-                    text,
-                    attachments: Vec::new(),
-                },
-                pointer,
-            )?),
+            ("text", text) => drop(out.emit(MsgIn::user(Author::Person, text), pointer)?),
             (kind, _) => out.unrecognized_block(kind, value.raw(), pointer)?,
         }
     }
@@ -305,13 +297,7 @@ fn emit_prompt(record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outc
 /// A notice about the run. At a compaction it is the summary.
 fn task(record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let text = non_empty_text(record.message.text());
-    out.emit(
-        Meta::System {
-            name: Text::Plain("task"),
-            text,
-        },
-        Pointer::At("/text"),
-    )?;
+    out.emit(Meta::system("task", text), "/text")?;
     Ok(Outcome::Mapped)
 }
 

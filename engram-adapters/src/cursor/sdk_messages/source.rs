@@ -38,7 +38,7 @@ impl SourceForm {
             }
             (PieceOf::Message, SourceForm::Store) => ("assistant/run_event", rule::MESSAGE_PIECES),
         };
-        Outcome::Duplicate { record, rule }
+        Outcome::duplicate(record, rule)
     }
 
     /// The record type of a prompt that the runtime sent again.

@@ -10,7 +10,7 @@ use crate::cursor::readers::{TranscriptLine, TranscriptMessage, TranscriptPart};
 use crate::cursor::wrappers::words_of;
 use crate::shared::neighbours::Neighbours;
 use crate::shared::remembered::LineFacts;
-use crate::shared::value::{Field, StructuralIndex, Value, parse, text};
+use crate::shared::value::{Field, StructuralIndex, Value, elements, parse, text};
 
 /// The directory of sub-agents.
 pub(super) const SUBAGENTS: &str = "subagents";
@@ -60,7 +60,7 @@ fn first_prompt(head: &Head<'_>) -> Option<String> {
 fn add_prompts(line: &str, add: &mut dyn FnMut(String, ())) {
     let mut index = StructuralIndex::default();
     let content = parse(line, &mut index).ok().and_then(content);
-    for part in content.into_iter().flat_map(Value::elements) {
+    for part in elements(content) {
         let input = TranscriptPart::lenient(part).input();
         let prompt = input.and_then(|input| text(input.first_member("prompt")));
         if let Some(prompt) = prompt {

@@ -61,13 +61,7 @@ pub(super) fn request(
                 .questions
                 .ask(shared.session, &call_id, shared.number);
         } else if shared.questions.is_unclaimed(shared.number) {
-            out.emit(
-                Meta::System {
-                    name: Text::Plain(name),
-                    text: Some(Text::Json(args.raw())),
-                },
-                pointer,
-            )?;
+            out.emit(Meta::system(name, Some(Text::Json(args.raw()))), pointer)?;
         }
     }
     state.last_question = named.id.map(|id| (id, call_id));

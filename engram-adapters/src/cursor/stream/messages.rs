@@ -1,7 +1,7 @@
 //! Messages of a capture: prompts, answers and reasoning, whole or in pieces, and the result of the run.
 
 use engram_core::emit::{Fault, Pointer};
-use engram_core::event::{Author, Channel, Meta, MsgIn, MsgOut, Role, Tokens, Usage};
+use engram_core::event::{Author, Channel, Meta, MsgIn, MsgOut, Tokens, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -19,10 +19,8 @@ use crate::shared::value::{count, is_true, non_empty_text, raw_str, text};
 const CONTENT: &str = "/message/content";
 
 /// A piece of a message, or a whole message that was joined from its pieces.
-const MESSAGE_PIECE: Outcome = Outcome::Duplicate {
-    record: CaptureKind::Assistant.name(),
-    rule: rule::MESSAGE_PIECES,
-};
+const MESSAGE_PIECE: Outcome =
+    Outcome::duplicate(CaptureKind::Assistant.name(), rule::MESSAGE_PIECES);
 
 fn no_parts() -> Result<Outcome, Fault> {
     Err(Fault::malformed(CONTENT, "a part", "nothing"))
@@ -42,15 +40,7 @@ pub(super) fn user(record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome
                 ));
             }
             ("text", text) => {
-                out.emit(
-                    MsgIn {
-                        role: Role::User,
-                        by: Author::Person,
-                        text,
-                        attachments: Vec::new(),
-                    },
-                    pointer,
-                )?;
+                out.emit(MsgIn::user(Author::Person, text), pointer)?;
             }
             (kind, _) => out.unrecognized_block(kind, value.raw(), pointer)?,
         }
@@ -134,10 +124,10 @@ pub(super) fn reasoning_delta(
         {
             Ok(Outcome::Mapped)
         }
-        _ => Ok(Outcome::Duplicate {
-            record: CaptureKind::ThinkingDelta.name(),
-            rule: rule::THINKING_PIECES,
-        }),
+        _ => Ok(Outcome::duplicate(
+            CaptureKind::ThinkingDelta.name(),
+            rule::THINKING_PIECES,
+        )),
     }
 }
 
@@ -153,7 +143,7 @@ pub(super) fn result(
     if is_true(line.is_error()) || subtype != "success" {
         let text = text_or_json(line.error()).or(result);
         let code = Some(Text::Plain(subtype)).filter(|subtype| !subtype.is_empty());
-        out.emit(Meta::Error { code, text }, Pointer::Root)?;
+        out.emit(Meta::error(code, text), Pointer::Root)?;
         has_events = true;
     } else if let Some(text) = result
         && !shared.pieces.repeats_all(shared.session, text)
@@ -164,21 +154,15 @@ pub(super) fn result(
                 channel: Some(Channel::Final),
                 ..MsgOut::default()
             },
-            Pointer::At("/result"),
+            "/result",
         )?;
         has_events = true;
     }
     if let Some(usage) = line.usage() {
-        out.emit(
-            Meta::Usage(TurnUsage::lenient(usage).to_event()),
-            Pointer::At("/usage"),
-        )?;
+        out.emit(Meta::Usage(TurnUsage::lenient(usage).to_event()), "/usage")?;
         has_events = true;
     }
-    let omitted = Outcome::Duplicate {
-        record: CaptureKind::ResultSuccess.name(),
-        rule: rule::RESULT_TEXT,
-    };
+    let omitted = Outcome::duplicate(CaptureKind::ResultSuccess.name(), rule::RESULT_TEXT);
     Ok(if has_events { Outcome::Mapped } else { omitted })
 }
 

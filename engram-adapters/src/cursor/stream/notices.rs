@@ -35,13 +35,7 @@ pub(super) fn background_task(
         Text::Plain(raw_str(record.line.subtype())),
         record.line.object().json(),
     );
-    out.emit(
-        Meta::System {
-            name,
-            text: Some(json),
-        },
-        Pointer::Root,
-    )?;
+    out.emit(Meta::system(name, Some(json)), Pointer::Root)?;
     Ok(Outcome::Mapped)
 }
 
@@ -51,11 +45,8 @@ pub(super) fn connection(record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<O
     let name = format!("{}/{subtype}", raw_str(record.line.kind()));
     let (name, text) = (Text::Plain(&name), text(record.line.endpoint_url()));
     let notice = match subtype {
-        "reconnecting" | "starting" => Meta::Error {
-            code: Some(name),
-            text,
-        },
-        _ => Meta::System { name, text },
+        "reconnecting" | "starting" => Meta::error(Some(name), text),
+        _ => Meta::system(name, text),
     };
     out.emit(notice, Pointer::Root)?;
     Ok(Outcome::Mapped)

@@ -1,6 +1,6 @@
 //! `tool_call` lines of a capture. The call is emitted from the first line that has it, the result from the line that completes it.
 
-use engram_core::emit::{Fault, Pointer};
+use engram_core::emit::Fault;
 use engram_core::event::{ImplicitInput, Meta, Seq};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
@@ -42,17 +42,8 @@ pub(super) fn completed(
         .filter(|contexts| contexts.elements().next().is_some())
     {
         let (name, text) = (Text::Plain("hook"), Some(contexts.json()));
-        let context = ImplicitInput {
-            name,
-            file: None,
-            hash: None,
-            bytes: None,
-            text,
-        };
-        out.emit(
-            Meta::Context(context),
-            Pointer::At("/tool_call/hookAdditionalContexts"),
-        )?;
+        let context = ImplicitInput::of_text(name, text);
+        out.emit(Meta::Context(context), "/tool_call/hookAdditionalContexts")?;
     }
     emit_result(
         &call,
@@ -89,10 +80,7 @@ fn emit_changed_args(
     if let Some(args) = state.calls.changed_args(call) {
         out.emit_child(
             Some(seq),
-            Meta::System {
-                name: Text::Plain("args"),
-                text: Some(Text::Json(args)),
-            },
+            Meta::system("args", Some(Text::Json(args))),
             call.pointer,
         )?;
     }

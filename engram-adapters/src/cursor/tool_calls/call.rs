@@ -27,10 +27,7 @@ pub(in crate::cursor) fn emit_call(
     if let Some(label) = call.payload.label() {
         out.emit_child(
             Some(seq),
-            Meta::System {
-                name: Text::Plain("description"),
-                text: Some(label),
-            },
+            Meta::system("description", Some(label)),
             call.pointer,
         )?;
     }

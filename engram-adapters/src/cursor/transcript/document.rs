@@ -16,7 +16,7 @@ use crate::cursor::members::{self, form};
 use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
 use crate::cursor::readers::{DocumentCall, DocumentHead, DocumentMessage};
 use crate::cursor::steps::{Out, Reader};
-use crate::shared::value::{Value, non_empty_text, raw_str, text};
+use crate::shared::value::{Value, elements, non_empty_text, raw_str, text};
 
 /// The document's list.
 pub(in crate::cursor) const MESSAGES: &str = "messages";
@@ -88,12 +88,7 @@ fn assistant(
         events += emit_reasoning(reasoning, Pointer::At("/thinking"), out)?;
     }
     events += emit_answer(text(message.text()), Pointer::At("/text"), out)?;
-    for (nth, value) in message
-        .tool_calls()
-        .into_iter()
-        .flat_map(Value::elements)
-        .enumerate()
-    {
+    for (nth, value) in elements(message.tool_calls()).enumerate() {
         let call = DocumentCall::strict(value, "")
             .map_err(|fault| fault.within(Pointer::Item("/toolCalls", nth)))?;
         let tool = required_name(
@@ -132,7 +127,7 @@ fn tool_result(
             tool,
             ..ToolResult::default()
         },
-        Pointer::At("/toolResult"),
+        "/toolResult",
     )?;
     Ok(Outcome::Mapped)
 }

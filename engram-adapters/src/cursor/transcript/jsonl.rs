@@ -5,7 +5,6 @@ use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Author, Meta};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Record;
-use engram_core::text::Text;
 
 use super::calls::{check_requested_edit, emit_call};
 use super::parent_session::ParentSession;
@@ -126,13 +125,7 @@ fn message(
 
 /// An error of the harness.
 fn error(line: &TranscriptLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    out.emit(
-        Meta::Error {
-            code: None,
-            text: text_or_json(line.error()),
-        },
-        Pointer::At("/error"),
-    )?;
+    out.emit(Meta::error(None, text_or_json(line.error())), "/error")?;
     Ok(Outcome::Mapped)
 }
 
@@ -143,12 +136,6 @@ fn metadata(line: &TranscriptLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome,
         .metadata()
         .and_then(|metadata| metadata.member("overview"));
     let text = required_name(overview, pointer)?;
-    out.emit(
-        Meta::System {
-            name: Text::Plain("overview"),
-            text: Some(text),
-        },
-        pointer,
-    )?;
+    out.emit(Meta::system("overview", Some(text)), pointer)?;
     Ok(Outcome::Mapped)
 }

@@ -11,10 +11,8 @@ use crate::cursor::steps::Out;
 use crate::shared::value::Field;
 
 /// A turn that ended successfully.
-pub(super) const SUCCEEDED: Outcome = Outcome::Bookkeeping {
-    record: TranscriptKind::TurnEnded.name(),
-    rule: rule::TURN_END,
-};
+pub(super) const SUCCEEDED: Outcome =
+    Outcome::bookkeeping(TranscriptKind::TurnEnded.name(), rule::TURN_END);
 
 /// Converts the end of a turn with this status.
 pub(super) fn turn_ended(
@@ -27,10 +25,10 @@ pub(super) fn turn_ended(
     let event = match status {
         "success" => return Ok(SUCCEEDED),
         "aborted" => Meta::Interrupt { text },
-        status => Meta::Error {
-            code: Some(Text::Plain(status)).filter(|status| !status.is_empty()),
+        status => Meta::error(
+            Some(Text::Plain(status)).filter(|status| !status.is_empty()),
             text,
-        },
+        ),
     };
     out.emit(event, pointer)?;
     Ok(Outcome::Mapped)

@@ -87,11 +87,7 @@ impl Events {
             let call = &record.call;
             let time = tape_time(call.timestamp());
             if time.is_some() {
-                out.set_header(RecordHeader {
-                    t: time.as_deref(),
-                    id: text(call.id()),
-                    replay: false,
-                });
+                out.set_header(RecordHeader::new(time.as_deref(), text(call.id())));
             }
             let Some(tool) = text(call.name()) else {
                 continue;

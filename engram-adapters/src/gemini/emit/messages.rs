@@ -14,7 +14,7 @@ use crate::gemini::readers::{
     FunctionResponse, Line, SavedTurn, Scratchpad, StreamLine, TypedPrompt,
 };
 use crate::gemini::schema::{CANCELLED, Form, parts};
-use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, Value, elements, non_empty_text, raw_str, text};
 
 /// One message, as its handlers get it.
 pub(super) struct Message<'m> {
@@ -66,12 +66,9 @@ impl Events {
             set_header(line.timestamp(), None, out);
             let rewind = match self.point_of(Some(hash64(to.raw()))) {
                 Some(to) => Meta::Rewind { to, files: false },
-                None => Meta::System {
-                    name: Text::Plain("rewind"),
-                    text: to.text(),
-                },
+                None => Meta::system("rewind", to.text()),
             };
-            out.emit(rewind, Pointer::At("/$rewindTo"));
+            out.emit(rewind, "/$rewindTo");
             Outcome::Mapped
         } else if line.kind().is_some() {
             self.message(*line, rule::MESSAGE_REWRITTEN, out)
@@ -93,13 +90,7 @@ impl Events {
         let is_first = !std::mem::replace(&mut self.has_header, true);
         self.switch_to(header.session_id(), out);
         if !is_first && header.directories().is_none() && header.summary().is_none() {
-            out.emit(
-                Meta::System {
-                    name: Text::Plain("resumed"),
-                    text: None,
-                },
-                Pointer::Root,
-            );
+            out.emit(Meta::system("resumed", None), Pointer::Root);
             return Outcome::Mapped;
         }
         let side_info = self.side_info.clone();
@@ -131,10 +122,7 @@ impl Events {
         } else {
             ("/$set/summary", "/$set/directories")
         };
-        let directories: Vec<Text<'_>> = header
-            .directories()
-            .into_iter()
-            .flat_map(Value::elements)
+        let directories: Vec<Text<'_>> = elements(header.directories())
             .filter_map(Value::text)
             .collect();
         // The first directory is the working directory; the user added the others.
@@ -146,10 +134,7 @@ impl Events {
             out.emit(Meta::Session(facts), Pointer::Root);
         }
         if let Some(summary) = summary.filter(|_| self.is_subagent) {
-            let system = Meta::System {
-                name: Text::Plain("summary"),
-                text: Some(summary),
-            };
+            let system = Meta::system("summary", Some(summary));
             out.emit(system, Pointer::At(summary_at));
         }
         for (n, directory) in directories.iter().enumerate().skip(1) {
@@ -186,10 +171,7 @@ impl Events {
         };
         let record = kind.name();
         if kind == ChangeKind::LastUpdated && members.next().is_none() {
-            return Outcome::Bookkeeping {
-                record,
-                rule: rule::SESSION_CLOCK,
-            };
+            return Outcome::bookkeeping(record, rule::SESSION_CLOCK);
         }
         let (set, time) = (Line::lenient(changes), changes.member("lastUpdated"));
         if set.summary().is_some() || set.directories().is_some() {
@@ -202,18 +184,12 @@ impl Events {
         }
         if set.session_id().is_some() && self.switch_to(set.session_id(), out) {
             set_header(time, None, out);
-            out.emit(
-                Meta::Session(SessionFacts::default()),
-                Pointer::At("/$set/sessionId"),
-            );
+            out.emit(Meta::Session(SessionFacts::default()), "/$set/sessionId");
         }
         if let Some(messages) = set.messages().filter(|messages| !messages.is_empty_list()) {
             if let Some(to) = self.point_of(self.plan.rewinds.get(&self.number).copied()) {
                 set_header(time, None, out);
-                out.emit(
-                    Meta::Rewind { to, files: false },
-                    Pointer::At("/$set/messages"),
-                );
+                out.emit(Meta::Rewind { to, files: false }, "/$set/messages");
             }
             // Only what the log does not have yet is new; nothing is taken back.
             for (n, message) in messages.elements().enumerate() {
@@ -231,7 +207,7 @@ impl Events {
             }
             ChangeKind::MemoryScratchpad => rule::MESSAGE_EMPTY,
         };
-        Outcome::Bookkeeping { record, rule }
+        Outcome::bookkeeping(record, rule)
     }
 
     /// A message that is a record of its own.
@@ -256,15 +232,9 @@ impl Events {
         if out.has_events() || gives_usage {
             Outcome::Mapped
         } else if self.plan.has_repeats {
-            Outcome::Duplicate {
-                record,
-                rule: repeated,
-            }
+            Outcome::duplicate(record, repeated)
         } else {
-            Outcome::Bookkeeping {
-                record,
-                rule: rule::MESSAGE_EMPTY,
-            }
+            Outcome::bookkeeping(record, rule::MESSAGE_EMPTY)
         }
     }
 
@@ -311,16 +281,13 @@ impl Events {
             return;
         }
         let event = match kind {
-            MessageKind::Error => Meta::Error { code: None, text },
+            MessageKind::Error => Meta::error(None, text),
             _ if text.is_some_and(|text| CANCELLED.iter().any(|notice| text.eq_str(notice))) => {
                 Meta::Interrupt { text }
             }
-            _ => Meta::System {
-                name: Text::Plain(kind.name()),
-                text,
-            },
+            _ => Meta::system(kind.name(), text),
         };
-        out.emit(event, Pointer::At("/content"));
+        out.emit(event, "/content");
     }
 
     /// A turn of a saved conversation, as the message that it would be in a log.
@@ -360,10 +327,7 @@ impl Events {
         if out.has_events() {
             Outcome::Mapped
         } else {
-            Outcome::Bookkeeping {
-                record: kind.name(),
-                rule: rule::MESSAGE_EMPTY,
-            }
+            Outcome::bookkeeping(kind.name(), rule::MESSAGE_EMPTY)
         }
     }
 }
@@ -381,9 +345,6 @@ fn last_call_of(message: &Line<'_>, out: &Emitter<'_>) -> Option<Seq> {
 #[cold]
 fn emit_scratchpad(scratchpad: Value<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
     let summary = non_empty_text(Scratchpad::lenient(scratchpad).summary());
-    let event = Meta::System {
-        name: Text::Plain("memory_scratchpad"),
-        text: summary,
-    };
+    let event = Meta::system("memory_scratchpad", summary);
     out.emit(event, place);
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
+use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn};
 use engram_core::keys::{KeyMap, hash64};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
@@ -125,12 +125,7 @@ impl Events {
         }
         // No words have them.
         if let Some(n) = first_file.filter(|_| !files.is_empty()) {
-            let message = MsgIn {
-                role: Role::User,
-                by: self.prompt_author(),
-                text: None,
-                attachments: files,
-            };
+            let message = MsgIn::user(self.prompt_author(), None).with(files);
             out.emit(message, Pointer::Item(path, n));
         }
     }
@@ -206,12 +201,7 @@ impl Events {
             _ if self.is_task(text) => Author::Agent,
             _ => self.prompt_author(),
         };
-        let message = |text, files: Vec<_>| MsgIn {
-            role: Role::User,
-            by,
-            text: Some(text),
-            attachments: files,
-        };
+        let message = |text, files: Vec<_>| MsgIn::user(by, Some(text)).with(files);
         match by {
             Author::Harness => drop(out.emit(message(text, Vec::new()), place)),
             Author::Agent => {
@@ -297,15 +287,7 @@ impl Events {
             id: None,
             replay,
         });
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by: Author::Person,
-                text: message,
-                attachments: Vec::new(),
-            },
-            Pointer::At("/message"),
-        );
+        out.emit(MsgIn::user(Author::Person, message), "/message");
         Outcome::Mapped
     }
 
@@ -351,13 +333,7 @@ fn emit_displayed_response(
         .chain(texts.error.iter())
         .filter_map(Value::text)
     {
-        let input = ImplicitInput {
-            name: Text::Plain("tool_result"),
-            file: None,
-            hash: None,
-            bytes: None,
-            text: Some(text),
-        };
+        let input = ImplicitInput::of_text("tool_result", Some(text));
         out.emit_child(
             call_id.and_then(|id| out.seq_of_call(id)),
             Meta::Context(input),
@@ -383,12 +359,6 @@ pub(super) fn split_hook(
 
 /// Emits a text that the harness gives the model beside the conversation.
 pub(super) fn emit_context(name: &str, text: Text<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
-    let input = ImplicitInput {
-        name: Text::Plain(name),
-        file: None,
-        hash: None,
-        bytes: None,
-        text: Some(text),
-    };
+    let input = ImplicitInput::of_text(name, Some(text));
     out.emit(Meta::Context(input), place);
 }

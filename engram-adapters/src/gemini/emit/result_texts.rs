@@ -8,7 +8,7 @@ use engram_core::text::{Text, push_text};
 use super::state::attachment;
 use crate::gemini::readers::{Call, FunctionResponse, Part, Response};
 use crate::gemini::schema::parts;
-use crate::shared::value::{Field, Value, raw_str, text};
+use crate::shared::value::{Field, Value, elements, raw_str, text};
 
 /// The texts of one result, as raw JSON, and its files.
 #[derive(Default)]
@@ -62,11 +62,7 @@ impl<'a> ResultTexts<'a> {
                     .filter(|content| !content.is_empty_object() && content.raw() != "\"\""),
             );
         }
-        let files = response
-            .parts()
-            .into_iter()
-            .flat_map(Value::elements)
-            .filter_map(|part| Part::lenient(part).inline_data());
+        let files = elements(response.parts()).filter_map(|part| Part::lenient(part).inline_data());
         self.attachments.extend(files.map(attachment));
     }
 

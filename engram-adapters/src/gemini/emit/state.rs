@@ -217,11 +217,7 @@ impl Events {
 #[inline(never)]
 pub(super) fn set_header(time: Field<'_>, id: Field<'_>, out: &mut Emitter<'_>) {
     let time = tape_time(time);
-    out.set_header(RecordHeader {
-        t: time.as_deref(),
-        id: text(id),
-        replay: false,
-    });
+    out.set_header(RecordHeader::new(time.as_deref(), text(id)));
 }
 
 /// A file next to a text, as its hash.

@@ -2,7 +2,7 @@
 
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{
-    self, Author, Meta, MsgIn, MsgOut, Role, SessionFacts, Status, ToolCall, ToolResult, Usage,
+    self, Author, Meta, MsgIn, MsgOut, SessionFacts, Status, ToolCall, ToolResult, Usage,
 };
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
@@ -39,11 +39,8 @@ impl Events {
             StreamKind::Init => init(line, out),
             StreamKind::Result => result(line, out),
             StreamKind::Error => drop(out.emit(
-                Meta::Error {
-                    code: None,
-                    text: non_empty_text(line.message()),
-                },
-                Pointer::At("/message"),
+                Meta::error(None, non_empty_text(line.message())),
+                "/message",
             )),
         }
         Outcome::Mapped
@@ -63,15 +60,9 @@ impl Events {
                 };
                 Outcome::Mapped
             }
-            Some(Piece::Next) => Outcome::Duplicate {
-                record: PIECE,
-                rule: rule::ANSWER_PIECE,
-            },
+            Some(Piece::Next) => Outcome::duplicate(PIECE, rule::ANSWER_PIECE),
             Some(Piece::Empty) | None => {
-                return Outcome::Bookkeeping {
-                    record: PIECE,
-                    rule: rule::MESSAGE_EMPTY,
-                };
+                return Outcome::bookkeeping(PIECE, rule::MESSAGE_EMPTY);
             }
         };
         self.answer.text.push_str(raw_str(line.content()));
@@ -88,9 +79,7 @@ impl Events {
                 t: time.as_deref(),
                 ..RecordHeader::default()
             };
-            out.of_record(first, header, |out| {
-                out.emit(answer, Pointer::At("/content"))
-            });
+            out.of_record(first, header, |out| out.emit(answer, "/content"));
         }
         outcome
     }
@@ -114,15 +103,7 @@ fn message(line: &StreamLine<'_>, out: &mut Emitter<'_>) {
     let words = whole.and_then(|text| split_hook(text, place, out));
     let text = words.as_deref().map(Text::Plain).or(whole);
     if words.as_deref() != Some("") {
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by: Author::Person,
-                text,
-                attachments: Vec::new(),
-            },
-            place,
-        );
+        out.emit(MsgIn::user(Author::Person, text), place);
     }
 }
 
@@ -165,7 +146,7 @@ fn result(line: &StreamLine<'_>, out: &mut Emitter<'_>) {
             non_empty_text(error.member("type")),
             non_empty_text(error.member("message")),
         );
-        out.emit(Meta::Error { code, text }, Pointer::At("/error"));
+        out.emit(Meta::error(code, text), "/error");
     }
     let models = line
         .stats()
@@ -179,13 +160,7 @@ fn result(line: &StreamLine<'_>, out: &mut Emitter<'_>) {
     match line.stats() {
         Some(stats) if !has_models => emit_usage(None, stats, out),
         Some(_) => {}
-        None => drop(out.emit(
-            Meta::System {
-                name: Text::Plain("result"),
-                text: text(line.status()),
-            },
-            Pointer::Root,
-        )),
+        None => drop(out.emit(Meta::system("result", text(line.status())), Pointer::Root)),
     }
 }
 
@@ -217,5 +192,5 @@ fn emit_usage(model: Option<&str>, stats: Value<'_>, out: &mut Emitter<'_>) {
         tokens,
         ..Usage::default()
     };
-    out.emit(Meta::Usage(usage), Pointer::At("/stats"));
+    out.emit(Meta::Usage(usage), "/stats");
 }

@@ -11,7 +11,7 @@ use crate::gemini::plan::responses::Usage;
 use crate::gemini::readers::{Line, Thought, Tokens};
 use crate::gemini::schema::{FILLERS, Form, joined_thought, parts};
 use crate::shared::time::tape_time;
-use crate::shared::value::{Field, Value, count, count_or_zero, is_true, non_empty_text, text};
+use crate::shared::value::{Field, count, count_or_zero, elements, is_true, non_empty_text, text};
 
 impl Events {
     /// A turn of the model.
@@ -24,16 +24,11 @@ impl Events {
                 model: Some(model),
                 ..SessionFacts::default()
             };
-            out.emit(Meta::Session(facts), Pointer::At("/model"));
+            out.emit(Meta::Session(facts), "/model");
         }
         let (_, repeated) = self.plan.next_note();
         self.plan.has_repeats |= repeated.is_repeated || repeated.tokens;
-        for (n, thought) in line
-            .thoughts()
-            .into_iter()
-            .flat_map(Value::elements)
-            .enumerate()
-        {
+        for (n, thought) in elements(line.thoughts()).enumerate() {
             let joined = joined_thought(&Thought::lenient(thought));
             let text = Text::Token(&joined);
             if !text.is_empty() && self.plan.is_new() {
@@ -96,13 +91,7 @@ impl Events {
     /// An answer, or what the harness wrote in place of one.
     fn answer(&self, text: Text<'_>, line: &Line<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
         if self.follows_context && FILLERS.iter().any(|filler| text.eq_str(filler)) {
-            out.emit(
-                Meta::System {
-                    name: Text::Plain("filler"),
-                    text: Some(text),
-                },
-                place,
-            );
+            out.emit(Meta::system("filler", Some(text)), place);
         } else {
             emit_text(text, None, line, place, out);
         }
@@ -136,7 +125,7 @@ impl Events {
             tokens,
             ..event::Usage::default()
         };
-        out.emit(Meta::Usage(usage), Pointer::At("/tokens"));
+        out.emit(Meta::Usage(usage), "/tokens");
     }
 
     /// Emits the token counts that stand after the current record.
@@ -154,20 +143,14 @@ impl Events {
 }
 
 fn emit_usage(of: usize, open: OpenUsage, out: &mut Emitter<'_>) {
-    let header = RecordHeader {
-        t: open.time.as_deref(),
-        id: token_text(&open.id),
-        replay: false,
-    };
+    let header = RecordHeader::new(open.time.as_deref(), token_text(&open.id));
     let usage = event::Usage {
         message_id: token_text(&open.id),
         model: token_text(&open.model),
         tokens: open.tokens,
         ..event::Usage::default()
     };
-    out.of_record(of, header, |out| {
-        out.emit(Meta::Usage(usage), Pointer::At("/tokens"))
-    });
+    out.of_record(of, header, |out| out.emit(Meta::Usage(usage), "/tokens"));
 }
 
 /// An answer, or reasoning.

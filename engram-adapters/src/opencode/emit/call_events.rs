@@ -13,7 +13,7 @@ use crate::opencode::results::tool_result::emit_result;
 use crate::opencode::revisions::Dialect;
 use crate::opencode::tools::TOOLS;
 use crate::shared::time::MillisFormatter;
-use crate::shared::value::{Field, Value, non_empty_text, raw_str};
+use crate::shared::value::{Field, Value, elements, non_empty_text, raw_str};
 
 /// The part that has a call.
 pub(super) struct CallPlace<'r> {
@@ -72,12 +72,7 @@ fn emit_inner_calls(call: &Call<'_>, parent: Seq, pointer: Pointer<'_>, out: &mu
         return;
     }
     let details = StepDetails::lenient_opt(call.metadata_value);
-    for inner in details
-        .tool_calls()
-        .into_iter()
-        .flat_map(Value::elements)
-        .map(InnerCall::lenient)
-    {
+    for inner in elements(details.tool_calls()).map(InnerCall::lenient) {
         let Some(tool) = non_empty_text(inner.tool()) else {
             continue;
         };

@@ -42,10 +42,7 @@ pub(super) fn message(
     if out.has_events() || has_end(envelope, context, state.decision.stated) {
         Outcome::Mapped
     } else {
-        Outcome::Bookkeeping {
-            record: record.name(),
-            rule: rule::MESSAGE_ENVELOPE,
-        }
+        Outcome::bookkeeping(record.name(), rule::MESSAGE_ENVELOPE)
     }
 }
 
@@ -102,13 +99,7 @@ fn system_prompts(
         && seen.insert(hash64(system.raw()), ()).is_none()
     {
         // On a user message it is the caller's own prompt, not the harness's.
-        let input = ImplicitInput {
-            name: Text::Plain("system_prompt"),
-            file: None,
-            hash: None,
-            bytes: None,
-            text: Some(prompt),
-        };
+        let input = ImplicitInput::of_text("system_prompt", Some(prompt));
         out.emit(Meta::Context(input), pointer);
     }
 }
@@ -141,13 +132,7 @@ fn summary(summary: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
         ("summary.body", summary.body()),
     ] {
         if let Some(value) = non_empty_text(value) {
-            out.emit(
-                Meta::System {
-                    name: Text::Plain(name),
-                    text: Some(value),
-                },
-                pointer,
-            );
+            out.emit(Meta::system(name, Some(value)), pointer);
         }
     }
 }

@@ -118,10 +118,9 @@ impl Events {
         }
         match converted {
             // A later state of a call that says nothing new.
-            _ if decision.is_repeat || is_empty => Outcome::Duplicate {
-                record: note.record,
-                rule: rule::RECORD_REPEATED,
-            },
+            _ if decision.is_repeat || is_empty => {
+                Outcome::duplicate(note.record, rule::RECORD_REPEATED)
+            }
             converted => converted,
         }
     }

@@ -2,7 +2,7 @@
 
 use engram_core::emit::Pointer;
 use engram_core::event::{
-    Attachment, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts,
+    Attachment, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, SessionFacts,
 };
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Lookup};
@@ -25,7 +25,7 @@ use crate::opencode::results::tool_result::refusal_words;
 use crate::opencode::schema::bool_opt;
 use crate::opencode::wrappers::is_of_plugin;
 use crate::shared::time::MillisFormatter;
-use crate::shared::value::{self, Value, integer, is_true, non_empty_text, raw_str};
+use crate::shared::value::{self, Value, elements, integer, is_true, non_empty_text, raw_str};
 
 /// One part of a message.
 #[derive(Clone, Copy)]
@@ -144,13 +144,7 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
     }
     match record.message.speaker {
         Speaker::User if state.decision.is_written_again => {
-            let input = ImplicitInput {
-                name: Text::Plain("prompt_again"),
-                file: None,
-                hash: None,
-                bytes: None,
-                text: Some(text),
-            };
+            let input = ImplicitInput::of_text("prompt_again", Some(text));
             out.emit(Meta::Context(input), record.pointer);
         }
         Speaker::User => {
@@ -264,7 +258,7 @@ fn step_finish(
 
 /// The files that a step changed, by any tool. For a file that a command changed this is the only trace.
 fn patch(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let files = record.part.files().into_iter().flat_map(Value::elements);
+    let files = elements(record.part.files());
     let files: Vec<_> = files
         .filter_map(Value::text)
         .map(|file| file.decode_lossy())
@@ -282,10 +276,7 @@ fn patch(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
 fn file(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     match record.message.speaker {
         Speaker::User if state.decision.is_attached => {
-            return Outcome::Duplicate {
-                record: PartKind::File.name(),
-                rule: rule::PROMPT_FILE,
-            };
+            return Outcome::duplicate(PartKind::File.name(), rule::PROMPT_FILE);
         }
         Speaker::User if !state.decision.is_written_again => {
             let by = author(state, record);
@@ -325,15 +316,7 @@ fn emit_prompt(
         .collect();
     let own = text.is_none().then(|| file_of(record.part));
     let attachments = own.into_iter().chain(others.iter().map(file_of)).collect();
-    out.emit(
-        MsgIn {
-            role: Role::User,
-            by,
-            text,
-            attachments,
-        },
-        record.pointer,
-    );
+    out.emit(MsgIn::user(by, text).with(attachments), record.pointer);
 }
 
 /// The file of a part.
@@ -370,15 +353,7 @@ fn retry(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
 fn subtask(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     if let Some(prompt) = non_empty_text(record.part.prompt()) {
         // It is the template of the command.
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by: Author::Harness,
-                text: Some(prompt),
-                attachments: Vec::new(),
-            },
-            record.pointer,
-        );
+        out.emit(MsgIn::user(Author::Harness, Some(prompt)), record.pointer);
     }
     if let Some(command) = non_empty_text(record.part.command()) {
         notice("command", Some(command), record.pointer, out);

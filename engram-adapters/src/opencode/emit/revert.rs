@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use engram_core::emit::{Pointer, RecordHeader};
+use engram_core::emit::RecordHeader;
 use engram_core::event::{Meta, Seq};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use crate::shared::value::{Field, Value, is_true, raw_str};
+use crate::shared::value::{Field, Value, elements, is_true, raw_str};
 
 /// The revert that the session's own record says.
 #[derive(Default)]
@@ -72,11 +72,11 @@ impl Revert {
             let text = diff.filter(|diff| !diff.is_empty());
             if text.is_some() || self.to.is_none() {
                 let name = Text::Plain("revert");
-                out.emit(Meta::System { name, text }, Pointer::At("/revert"));
+                out.emit(Meta::system(name, text), "/revert");
             }
             if let Some(to) = self.to {
                 let files = self.has_files;
-                out.emit(Meta::Rewind { to, files }, Pointer::At("/revert"));
+                out.emit(Meta::Rewind { to, files }, "/revert");
             }
         });
     }
@@ -105,7 +105,7 @@ impl Undone {
     /// What the session's own record says.
     pub fn of(reverts: Field<'_>) -> Undone {
         let mut undone = Undone::default();
-        for revert in reverts.into_iter().flat_map(Value::elements) {
+        for revert in elements(reverts) {
             let ids = ["messageIDs", "partIDs"]
                 .into_iter()
                 .flat_map(|name| revert.member(name))
@@ -164,7 +164,7 @@ impl Turns {
                 files: self.has_files,
             };
             out.of_record(0, RecordHeader::default(), |out| {
-                out.emit(rewind, Pointer::At("/reverts"))
+                out.emit(rewind, "/reverts")
             });
         }
     }

@@ -35,5 +35,5 @@ pub(super) fn session_end(state: &mut SessionState, out: &mut Emitter<'_>) {
 
 fn emit_notice(name: &'static str, text: Option<Text<'_>>, out: &mut Emitter<'_>) {
     let name = Text::Plain(name);
-    out.emit(Meta::System { name, text }, Pointer::Root);
+    out.emit(Meta::system(name, text), Pointer::Root);
 }

@@ -25,11 +25,7 @@ pub(super) fn session_info(
     let created = integer(time.created());
     state.replay.set_session_created(created);
     let created = created.and_then(|created| state.clock.format(created));
-    out.set_header(RecordHeader {
-        t: created,
-        id: text(info.id()),
-        replay: false,
-    });
+    out.set_header(RecordHeader::new(created, text(info.id())));
     let model = Model::lenient_opt(info.model());
     let parent = non_empty_text(info.parent_id()).or(state
         .side_info

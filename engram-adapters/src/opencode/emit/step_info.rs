@@ -25,11 +25,7 @@ pub(super) fn session_info(
     state.replay.set_session_created(created);
     state.revert.set(info.revert(), None);
     let created = created.and_then(|created| state.clock.format(created));
-    out.set_header(RecordHeader {
-        t: created,
-        id: text(info.id()),
-        replay: false,
-    });
+    out.set_header(RecordHeader::new(created, text(info.id())));
     let model = Model::lenient_opt(info.model());
     let parent = non_empty_text(info.parent_id());
     if parent.is_some() {

@@ -18,7 +18,9 @@ use crate::opencode::readers::{Model, StepFile, StepMessage, StepTime, Tokens};
 use crate::opencode::record_facts::{CALL, ERROR, TOKENS};
 use crate::opencode::tools::TOOLS;
 use crate::shared::media::base64_hash;
-use crate::shared::value::{Field, Value, integer, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{
+    Field, Value, elements, integer, is_true, non_empty_text, raw_str, text,
+};
 
 /// A message as the handlers get it.
 #[derive(Clone, Copy)]
@@ -58,20 +60,10 @@ fn user(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>
         Some(text) => prompt_author(state, record.context.key, text, record.pointer, out),
         None => state.prompt_author,
     };
-    let attachments = message
-        .files()
-        .into_iter()
-        .flat_map(Value::elements)
-        .map(attached)
-        .collect();
-    let prompt = MsgIn {
-        role: Role::User,
-        by,
-        text: non_empty_text(message.text()),
-        attachments,
-    };
+    let attachments = elements(message.files()).map(attached).collect();
+    let prompt = MsgIn::user(by, non_empty_text(message.text())).with(attachments);
     out.emit(prompt, record.pointer);
-    for agent in message.agents().into_iter().flat_map(Value::elements) {
+    for agent in elements(message.agents()) {
         notice(
             "agent",
             non_empty_text(agent.member("name")),
@@ -104,15 +96,7 @@ fn attached(file: Value<'_>) -> Attachment<'_> {
 /// A text that the harness wrote for the model: results of background work, instruction files that a read found, skills.
 fn synthetic(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let text = non_empty_text(record.message.text());
-    out.emit(
-        MsgIn {
-            role: Role::User,
-            by: Author::Harness,
-            text,
-            attachments: Vec::new(),
-        },
-        record.pointer,
-    );
+    out.emit(MsgIn::user(Author::Harness, text), record.pointer);
     if let Some(skill) = non_empty_text(record.message.skill()) {
         notice("skill", Some(skill), record.pointer, out);
     }
@@ -219,9 +203,7 @@ pub(super) fn answer_end(record: &StepRecord<'_>, stated: [bool; 3], out: &mut E
     let files = message
         .snapshot()
         .and_then(|snapshot| snapshot.member("files"));
-    let names: Vec<_> = files
-        .into_iter()
-        .flat_map(Value::elements)
+    let names: Vec<_> = elements(files)
         .filter_map(Value::text)
         .map(|file| file.decode_lossy())
         .collect();
@@ -308,9 +290,6 @@ fn idle(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
             emit_step_error(error, record.pointer, out);
             Outcome::Mapped
         }
-        None => Outcome::Bookkeeping {
-            record: StepKind::Idle.name(),
-            rule: rule::TURN_IDLE,
-        },
+        None => Outcome::bookkeeping(StepKind::Idle.name(), rule::TURN_IDLE),
     }
 }

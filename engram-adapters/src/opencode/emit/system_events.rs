@@ -27,13 +27,7 @@ pub(super) fn notice(
     pointer: Pointer<'_>,
     out: &mut Emitter<'_>,
 ) {
-    out.emit(
-        Meta::System {
-            name: Text::Plain(name),
-            text,
-        },
-        pointer,
-    );
+    out.emit(Meta::system(name, text), pointer);
 }
 
 /// Emits an error of 2.x, or an interrupt if the request was stopped.
@@ -45,24 +39,12 @@ pub(super) fn emit_step_error(error: Value<'_>, pointer: Pointer<'_>, out: &mut 
         out.emit(Meta::Interrupt { text: message }, pointer);
         return;
     }
-    out.emit(
-        Meta::Error {
-            code: non_empty_text(error.kind()),
-            text: message,
-        },
-        pointer,
-    );
+    out.emit(Meta::error(non_empty_text(error.kind()), message), pointer);
     if let Some(body) = error
         .response()
         .and_then(|response| non_empty_text(response.member("body")))
     {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("error.response"),
-                text: Some(body),
-            },
-            pointer,
-        );
+        out.emit(Meta::system("error.response", Some(body)), pointer);
     }
 }
 
@@ -86,19 +68,10 @@ pub(super) fn emit_error(error: Value<'_>, pointer: Pointer<'_>, out: &mut Emitt
         return;
     }
     out.emit(
-        Meta::Error {
-            code: text(error.name()),
-            text: non_empty_text(data.message()),
-        },
+        Meta::error(text(error.name()), non_empty_text(data.message())),
         pointer,
     );
     if let Some(body) = non_empty_text(data.response_body()) {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("error.response"),
-                text: Some(body),
-            },
-            pointer,
-        );
+        out.emit(Meta::system("error.response", Some(body)), pointer);
     }
 }

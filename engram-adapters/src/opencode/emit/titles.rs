@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use engram_core::emit::{Pointer, RecordHeader};
+use engram_core::emit::RecordHeader;
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use crate::opencode::readers::Info;
-use crate::shared::value::{Field, Value, non_empty_text, raw_str};
+use crate::shared::value::{Field, Value, elements, non_empty_text, raw_str};
 
 /// The titles that are still to come.
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct Title {
 impl Titles {
     /// The title with which a session began, and those that replaced it.
     pub fn of<'a>(info: &Info<'a>) -> (Option<Text<'a>>, Titles) {
-        let mut titles = info.titles().into_iter().flat_map(Value::elements);
+        let mut titles = elements(info.titles());
         let first = match titles.next() {
             Some(first) => first.member("title"),
             None => info.title(),
@@ -66,7 +66,7 @@ impl Title {
             ..SessionFacts::default()
         };
         out.of_record(0, RecordHeader::default(), |out| {
-            out.emit(Meta::Session(facts), Pointer::At("/titles"))
+            out.emit(Meta::Session(facts), "/titles")
         });
     }
 }

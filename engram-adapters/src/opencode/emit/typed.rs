@@ -1,7 +1,7 @@
 //! What a person typed instead of allowing a call. The response with the call ends first.
 
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{Author, MsgIn, Role};
+use engram_core::event::{Author, MsgIn};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
@@ -49,12 +49,7 @@ pub(super) fn emit_typed(typed: &mut Vec<Typed>, out: &mut Emitter<'_>) {
         } else {
             Pointer::Root
         };
-        let message = MsgIn {
-            role: Role::User,
-            by: Author::Person,
-            text: Some(Text::Plain(&typed.words)),
-            attachments: Vec::new(),
-        };
+        let message = MsgIn::user(Author::Person, Some(Text::Plain(&typed.words)));
         out.of_record(typed.number, header, |out| out.emit(message, pointer));
     }
 }

@@ -11,7 +11,7 @@ use crate::opencode::readers::{
     Metadata, State, StepContent, StepDetails, StepError, StepPart, StepState, StepTime,
     StreamDetails,
 };
-use crate::shared::value::{Field, Value, integer, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, Value, elements, integer, non_empty_text, raw_str, text};
 
 /// Errors of calls that were not allowed, and of calls that were stopped.
 const DENIED: &str = "permission.rejected";
@@ -64,10 +64,7 @@ fn listing(entries: Value<'_>) -> String {
 }
 
 fn texts(content: Field<'_>) -> impl Iterator<Item = Text<'_>> {
-    content
-        .into_iter()
-        .flat_map(Value::elements)
-        .filter_map(|item| non_empty_text(StepContent::lenient(item).text()))
+    elements(content).filter_map(|item| non_empty_text(StepContent::lenient(item).text()))
 }
 
 impl<'a> Call<'a> {

@@ -12,7 +12,7 @@ use super::diffs::{Diff, Proof};
 use super::paths::absolute;
 use crate::opencode::readers::{ChangedFile, FileArgs, StepDetails};
 use crate::shared::patch::begin_patch;
-use crate::shared::value::{Value, non_empty_text, raw_str, text};
+use crate::shared::value::{elements, non_empty_text, raw_str, text};
 
 /// What `write` prints for a file that did not exist.
 const CREATED: &str = "Created file successfully";
@@ -121,11 +121,7 @@ pub(super) fn patch(
 }
 
 fn changed_files<'e>(call: &Call<'e>) -> impl Iterator<Item = ChangedFile<'e>> {
-    StepDetails::lenient_opt(call.metadata_value)
-        .files()
-        .into_iter()
-        .flat_map(Value::elements)
-        .map(ChangedFile::lenient)
+    elements(StepDetails::lenient_opt(call.metadata_value).files()).map(ChangedFile::lenient)
 }
 
 fn op(changed: &ChangedFile<'_>) -> EditOp {

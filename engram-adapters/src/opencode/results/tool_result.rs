@@ -11,7 +11,7 @@ use super::call::{Call, CallEnd};
 use super::{edits, reads};
 use crate::opencode::readers::{File, StepContent, StepDetails};
 use crate::opencode::revisions::Dialect;
-use crate::shared::value::{Value, integer, is_true, non_empty_text, raw_str};
+use crate::shared::value::{elements, integer, is_true, non_empty_text, raw_str};
 
 /// The harness's messages for a call that was not allowed (0.5.29 to 1.18.34).
 const DENIED: [&str; 2] = [
@@ -38,18 +38,11 @@ const TRUNCATED_READ: [&str; 2] = ["\n(Output capped at", "\n(Output truncated a
 /// Emits the result of a call that has ended, and what it read or changed.
 pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let mut result = tool_result(call);
-    let files = call
-        .attachments
-        .into_iter()
-        .flat_map(Value::elements)
-        .map(File::lenient);
+    let files = elements(call.attachments).map(File::lenient);
     result.attachments = files
         .map(|file| attachment(file.mime(), file.url(), file.filename()))
         .collect();
-    let contents = call
-        .contents
-        .into_iter()
-        .flat_map(Value::elements)
+    let contents = elements(call.contents)
         .map(StepContent::lenient)
         .filter(|item| raw_str(item.kind()) == "file");
     result

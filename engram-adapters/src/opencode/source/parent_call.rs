@@ -7,7 +7,7 @@ use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::hash::Hash;
 
 use crate::opencode::readers::{Metadata, StepPart, StepState};
-use crate::shared::value::{Field, StructuralIndex, Value, parse, text};
+use crate::shared::value::{Field, StructuralIndex, Value, elements, parse, text};
 
 /// The most calls of one child session that are kept.
 const MAX_CALLS: usize = 4096;
@@ -132,11 +132,7 @@ pub(super) fn calls_in_answer(answer: &str) -> Vec<ChildCall> {
 
 /// The calls of this answer of 2.x that gave sessions their prompts.
 pub(super) fn calls_of_answer(answer: Value<'_>) -> impl Iterator<Item = ChildCall> {
-    let parts = answer
-        .member("content")
-        .into_iter()
-        .flat_map(Value::elements)
-        .map(StepPart::lenient);
+    let parts = elements(answer.member("content")).map(StepPart::lenient);
     parts.flat_map(|part| {
         let state = StepState::lenient_opt(part.state());
         let details = Metadata::lenient_opt(state.metadata().or(state.structured()));

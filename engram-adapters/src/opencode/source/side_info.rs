@@ -9,7 +9,7 @@ use engram_core::head::Head;
 use super::detect;
 use super::parent_call::{call_of_part, calls_of_answer, side_info_of};
 use crate::shared::neighbours::Neighbours;
-use crate::shared::value::{StructuralIndex, Value, parse};
+use crate::shared::value::{StructuralIndex, Value, elements, parse};
 
 /// Finds the parent's export in the same directory, if its file is named after the parent's id.
 pub fn side_info(path: &Path, head: &Head<'_>, _: &Identity) -> SideInfo {
@@ -37,7 +37,7 @@ fn calls_in(export: &str, id: &str) -> Vec<ParentCall> {
     let messages = parse(export, &mut index)
         .ok()
         .and_then(|export| export.member("messages"));
-    let messages = || messages.into_iter().flat_map(Value::elements);
+    let messages = || elements(messages);
     let of_session = |(child, call): (String, ParentCall)| (child == id).then_some(call);
     let calls: Vec<ParentCall> = messages()
         .flat_map(calls_of_answer)

@@ -4,7 +4,7 @@
 //! instruction cache.
 
 use super::buffer::Buffer;
-use crate::event::{Attachment, Number, Range};
+use crate::event::{Number, Range};
 use crate::hash::Hash;
 use crate::text::json::push_json;
 use crate::text::{Push as _, Text, push_text};
@@ -13,6 +13,9 @@ use crate::text::{Push as _, Text, push_text};
 macro_rules! key {
     ($name:literal) => {
         concat!(",\"", $name, "\":")
+    };
+    ($name:ident) => {
+        concat!(",\"", stringify!($name), "\":")
     };
 }
 pub(crate) use key;
@@ -154,27 +157,6 @@ impl Buffer {
         let start = self.len();
         fill(self);
         self.wrap_object(start);
-    }
-
-    pub fn attachments(&mut self, attachments: &[Attachment<'_>]) {
-        if !attachments.is_empty() {
-            self.non_empty_attachments(attachments);
-        }
-    }
-
-    #[inline(never)]
-    fn non_empty_attachments(&mut self, attachments: &[Attachment<'_>]) {
-        self.push_str(key!("attachments"));
-        for (n, attachment) in attachments.iter().enumerate() {
-            self.ascii(if n == 0 { b"[" } else { b"," });
-            let start = self.len();
-            self.name(key!("media_type"), &attachment.media_type);
-            self.hash(key!("hash"), &attachment.hash);
-            self.number(key!("bytes"), attachment.bytes);
-            self.name(key!("name"), &attachment.name);
-            self.wrap_object(start);
-        }
-        self.ascii(b"]");
     }
 }
 

@@ -2,7 +2,7 @@
 
 pub(crate) mod buffer;
 mod frame;
-mod members;
+pub(crate) mod members;
 mod render;
 
 use std::io::{self, Write};

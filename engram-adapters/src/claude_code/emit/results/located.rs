@@ -7,8 +7,9 @@ use engram_core::emit::Pointer;
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::steps::Emitter;
 
-use super::patch_lines::{PatchLine, Side, displayed, growth, is_ambiguous, patch_lines};
-use super::patches::{Run, emit_ranges, runs_of};
+use super::patches::{
+    PatchLine, Run, Side, displayed, emit_ranges, growth, is_ambiguous, patch_lines, runs_of,
+};
 use super::result_context::EditTarget;
 use crate::shared::spans::{set_after, set_before, set_snippet};
 use crate::shared::value::Field;
@@ -55,10 +56,7 @@ pub(super) fn emit(
         .iter()
         .all(|event| event.before_hash.is_none() && event.after_hash.is_none())
     {
-        out.emit(
-            snippet(edit, Some(old), Some(new)),
-            Pointer::At("/toolUseResult"),
-        );
+        out.emit(snippet(edit, Some(old), Some(new)), "/toolUseResult");
         return;
     }
     for event in events {

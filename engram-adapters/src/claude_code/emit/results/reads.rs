@@ -1,17 +1,27 @@
-//! `code.read`: which lines of a file a tool showed to the model.
+//! `code.read`: which lines of a file a tool showed to the model. Reads and edits whose result is only text: in sub-agents from 2.1.14 on, and in
+//! copied history up to 2.0.29.
+//!
+//! Such a call succeeded, so its arguments give the file and the text, but not the lines.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{CodeRead, Range};
+use engram_core::event::{CodeEdit, CodeRead, EditOp, Range};
+use engram_core::keys::hash64;
 use engram_core::steps::Emitter;
 use engram_core::text::{DecodeBuffer, Text};
+use engram_core::tool_kind::ToolKind;
 
-use super::result_context::ResultContext;
-use crate::claude_code::emit::state::marked_files::MarkedFiles;
+use super::edits::decoded;
+use super::located::snippet;
+use super::result_context::{EditTarget, ResultContext};
+use crate::claude_code::blocks::CONTENT;
+use crate::claude_code::emit::state::Scratch;
+use crate::claude_code::emit::state::last_edit::{LastCell, MarkedFiles};
 use crate::claude_code::emit::state::open_calls::KeptArguments;
-use crate::claude_code::readers::FileRead;
+use crate::claude_code::readers::{FileArguments, FileRead};
+use crate::claude_code::record::Replacement;
 use crate::shared::linenum;
-use crate::shared::spans::{span_facts, without_final_line_end};
-use crate::shared::value::{Value, text};
+use crate::shared::spans::{set_whole_file, span_facts, without_final_line_end};
+use crate::shared::value::{Value, is_true, parse, raw_str, text};
 
 /// The harness truncates lines of this length and more, in bytes, before the model sees them.
 const MAX_SHOWN_LINE: usize = 2000;
@@ -51,7 +61,7 @@ pub(super) fn emit_read(
             (event.hash, event.anchor_hashes, event.text) = span_facts(span.text);
         }
     }
-    out.emit(event, Pointer::At("/toolUseResult/file"));
+    out.emit(event, "/toolUseResult/file");
 }
 
 /// A read of which the log has only the text for the model, each line with its number.
@@ -106,6 +116,138 @@ fn span(content: &str, start: u64, count: u64, total: u64) -> Option<Span<'_>> {
         text,
         total_lines: ends.then_some(last),
     })
+}
+
+/// Emits what the call's arguments show. `may_be_changed`: somebody was asked before the call ran and
+/// may have changed its texts.
+#[inline(never)]
+pub(super) fn emit_from_arguments(
+    result: &ResultContext<'_>,
+    index: usize,
+    (scratch, last_cell): (&mut Scratch, &mut LastCell),
+    may_be_changed: bool,
+    out: &mut Emitter,
+) {
+    let Some(call) = &result.call else {
+        return;
+    };
+    let pointer = Pointer::Item(CONTENT, index);
+    let json = match &call.arguments {
+        KeptArguments::Nothing
+        | KeptArguments::ReplacedText { .. }
+        | KeptArguments::WrittenText(_) => return,
+        KeptArguments::ReadFile(path) => {
+            emit_shown_read(result, Text::Token(path), pointer, &mut scratch.text, out);
+            return;
+        }
+        KeptArguments::All(json) => json,
+    };
+    let arguments = FileArguments::lenient_opt(parse(json, &mut scratch.arguments).ok());
+    let file = text(arguments.path().or(arguments.notebook_path()));
+    let Some(file) = file else { return };
+    let edit = EditTarget {
+        call_id: result.call_id,
+        file,
+    };
+    match call.kind {
+        ToolKind::Write if may_be_changed => {
+            out.emit(edit.event(write_op(result.content)), pointer);
+        }
+        ToolKind::Write => emit_write(
+            &edit,
+            &arguments,
+            result.content,
+            pointer,
+            &mut scratch.text,
+            out,
+        ),
+        ToolKind::Edit if arguments.notebook_path().is_some() => {
+            let is_replacement = matches!(raw_str(arguments.edit_mode()), "" | "replace");
+            if !last_cell.set(is_replacement.then(|| hash64(&**json))) {
+                return;
+            }
+            out.emit(edit.event(EditOp::Update), pointer);
+        }
+        ToolKind::Edit if may_be_changed => drop(out.emit(edit.event(EditOp::Update), pointer)),
+        ToolKind::Edit => emit_snippets(&edit, &arguments, pointer, out),
+        _ => {}
+    }
+}
+
+/// Write: the arguments have the whole file. Only the text of the result shows whether it is new.
+fn emit_write(
+    edit: &EditTarget<'_>,
+    arguments: &FileArguments<'_>,
+    content: Option<Text<'_>>,
+    pointer: Pointer<'_>,
+    buffer: &mut DecodeBuffer,
+    out: &mut Emitter,
+) {
+    let op = write_op(content);
+    let mut event = edit.event(op);
+    // Over a file with `\r\n`, some versions write another `\r`.
+    let is_kept = |content: &Text<'_>| op == EditOp::Create || !content.raw().contains("\\r");
+    if let Some(after) = text(arguments.content())
+        .filter(is_kept)
+        .and_then(|content| content.decode_into(buffer).ok())
+    {
+        set_whole_file(&mut event, after);
+    }
+    out.emit(event, pointer);
+}
+
+/// Whether the file is new, as the text of the result says it.
+fn write_op(content: Option<Text<'_>>) -> EditOp {
+    let created = content.is_some_and(|content| content.starts_with("File created successfully"));
+    if created {
+        EditOp::Create
+    } else {
+        EditOp::Overwrite
+    }
+}
+
+/// Edit and MultiEdit: one snippet for each replacement.
+fn emit_snippets(
+    edit: &EditTarget<'_>,
+    arguments: &FileArguments<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter,
+) {
+    let single = Replacement {
+        old: arguments.old_string(),
+        new: arguments.new_string(),
+        everywhere: is_true(arguments.replace_all()),
+    };
+    for replacement in Replacement::list_or(arguments.edits(), single) {
+        let (old, new) = (
+            decoded(text(replacement.old)),
+            decoded(text(replacement.new)),
+        );
+        out.emit(
+            certain_snippet(edit, old.as_deref(), new.as_deref()),
+            pointer,
+        );
+    }
+}
+
+/// The old and the new text as far as they are certain.
+fn certain_snippet<'a>(
+    edit: &EditTarget<'a>,
+    old: Option<&str>,
+    new: Option<&str>,
+) -> CodeEdit<'a> {
+    if !old.is_some_and(has_quotation_mark) {
+        return snippet(edit, old, new);
+    }
+    if new.is_some_and(has_quotation_mark) {
+        return edit.event(EditOp::Update);
+    }
+    snippet(edit, None, new)
+}
+
+/// The text of an edit with these marks is found in a file that has typographic ones, which newer versions keep in the new text.
+fn has_quotation_mark(text: &str) -> bool {
+    text.contains(['\'', '"'])
 }
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
-//! One tool result with its call, and the events for what the log keeps beside the text that the model saw.
+//! One tool result with its call: how it ended, its text as the model saw it, and the events for what the log keeps beside that text.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Author, CodeEdit, Decision, EditOp, Meta, MsgIn, Role, Status};
+use engram_core::event::{Author, CodeEdit, Decision, EditOp, Meta, MsgIn, Status};
+use engram_core::keys::hash64;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use super::result_text::{PERSISTED, repeats};
 use crate::claude_code::authors::{self, DENIED_BY_PERSON};
 use crate::claude_code::blocks::CONTENT;
 use crate::claude_code::context_events::emit_text;
 use crate::claude_code::emit::state::Scratch;
 use crate::claude_code::emit::state::open_calls::{Call, KeptArguments};
 use crate::claude_code::readers::{Block, FileArguments, Line, Structured};
-use crate::shared::value::{Field, Value, is_true, non_empty_text, parse, raw_str, text};
-use engram_core::keys::hash64;
+use crate::shared::search::contains;
+use crate::shared::value::{Field, Value, elements, is_true, non_empty_text, parse, raw_str, text};
 
 const TOOL_USE_RESULT: Pointer<'static> = Pointer::At("/toolUseResult");
 
@@ -122,7 +122,7 @@ impl<'a> ResultContext<'a> {
             Some(list) => (Some(list), "/toolUseResult"),
             None => (self.structured.content(), "/toolUseResult/content"),
         };
-        for (index, block) in blocks.into_iter().flat_map(Value::elements).enumerate() {
+        for (index, block) in elements(blocks).enumerate() {
             if let Some(text) = non_empty_text(Block::lenient(block).text()) {
                 emit_context(Some(text), Pointer::Field(base, index, "/text"), out);
             }
@@ -141,10 +141,7 @@ impl<'a> ResultContext<'a> {
         if matches!(self.status, Status::Ok | Status::Cancelled) {
             emit_context(Some(text), TOOL_USE_RESULT, out);
         } else {
-            let error = Meta::Error {
-                code: None,
-                text: Some(text),
-            };
+            let error = Meta::error(None, Some(text));
             out.emit(error, TOOL_USE_RESULT);
         }
     }
@@ -187,7 +184,7 @@ impl ResultContext<'_> {
         let source = text(stated.member("source"));
         out.emit(
             decision.of_call(self.tool(), self.call_id, source),
-            Pointer::At("/permissionDecision"),
+            "/permissionDecision",
         );
     }
 
@@ -200,12 +197,7 @@ impl ResultContext<'_> {
         if raw_str(source) != "user_reject" || self.content.is_none() {
             return;
         }
-        let message = MsgIn {
-            role: Role::User,
-            by: Author::Person,
-            text: self.content,
-            attachments: Vec::new(),
-        };
+        let message = MsgIn::user(Author::Person, self.content);
         out.emit(message, Pointer::Field(CONTENT, index, "/content"));
     }
 
@@ -218,12 +210,7 @@ impl ResultContext<'_> {
         let Some(words) = authors::words_of_denial(&content) else {
             return;
         };
-        let message = MsgIn {
-            role: Role::User,
-            by: Author::Person,
-            text: Some(Text::Plain(words)),
-            attachments: Vec::new(),
-        };
+        let message = MsgIn::user(Author::Person, Some(Text::Plain(words)));
         out.emit(message, Pointer::Field(CONTENT, index, "/content"));
     }
 }
@@ -256,4 +243,212 @@ impl<'a> EditTarget<'a> {
             ..CodeEdit::new(op, self.file)
         }
     }
+}
+
+/// The text of a result's blocks, if there is any. The texts of several blocks are joined in `buffer`, with line ends between them.
+#[inline(never)]
+pub fn joined_text<'t, 'a: 't>(blocks: Value<'a>, buffer: &'t mut String) -> Option<Text<'t>> {
+    let mut texts = blocks.elements().filter_map(text_of_block);
+    let (first, second) = (texts.next()?, texts.next());
+    if second.is_none() {
+        return non_empty_text(first);
+    }
+    buffer.reserve(blocks.raw().len());
+    buffer.push('"');
+    for text in [first].into_iter().chain(second).chain(texts) {
+        if buffer.len() > 1 {
+            buffer.push_str("\\n");
+        }
+        buffer.push_str(raw_str(text));
+    }
+    buffer.push('"');
+    (buffer.len() > 2).then_some(Text::Token(buffer))
+}
+
+/// The text field of a block; none for blocks without text.
+fn text_of_block(block: Value<'_>) -> Option<Field<'_>> {
+    let block = Block::lenient(block);
+    match raw_str(block.kind()) {
+        "text" => Some(block.text()),
+        "tool_reference" => Some(block.tool_name()),
+        _ => None,
+    }
+}
+
+/// True if `content` contains the text. A beginning `Error: ` does not count.
+#[inline(never)]
+pub(super) fn repeats(text: Text<'_>, content: Option<Text<'_>>) -> bool {
+    let Some(content) = content else {
+        return text.is_empty();
+    };
+    let (text, content) = (text.comparable(), content.comparable());
+    contains(
+        &content,
+        text.strip_prefix("Error: ").unwrap_or(&text).trim(),
+    )
+}
+
+/// How the text of a result begins whose output is in a file, because it is too big for the model.
+pub(super) const PERSISTED: &str = "<persisted-output>";
+
+/// The file that such a text names.
+pub(super) fn persisted_path(shown: &str) -> Option<&str> {
+    let (_, path) = shown.split_once("Full output saved to: ")?;
+    path.lines()
+        .next()
+        .map(str::trim)
+        .filter(|path| !path.is_empty())
+}
+
+/// True if a command printed nothing, and the model gets a text that says this: `(Bash completed with no output)`.
+pub(super) fn is_placeholder(structured: &Structured<'_>, content: Option<Text<'_>>) -> bool {
+    let is_silent = |stream: Field<'_>| {
+        stream
+            .and_then(Value::text)
+            .is_some_and(|text| text.is_empty())
+    };
+    let names_no_output = |content: Text<'_>| {
+        content.starts_with("(")
+            && content
+                .raw()
+                .trim_end_matches('"')
+                .ends_with(" completed with no output)")
+            || content.eq_str("Tool ran without output or errors")
+    };
+    content.is_some_and(names_no_output)
+        && is_silent(structured.stdout())
+        && is_silent(structured.stderr())
+}
+
+/// The full output of a search whose result was shortened for the model (2.0.27 to 2.1.42). For tools that write files, the field is
+/// the file.
+pub(super) fn full_output<'a>(
+    structured: &Structured<'a>,
+    content: Option<Text<'_>>,
+) -> Option<Text<'a>> {
+    let output =
+        non_empty_text(structured.content()).filter(|_| structured.file_path().is_none())?;
+    let is_shown = content.is_some_and(|content| content.token() == output.token())
+        || repeats(output, content);
+    (!is_shown).then_some(output)
+}
+
+/// True if `content` is the one stream that the command wrote to. White space at its ends does not count.
+#[inline(never)]
+pub(super) fn is_stream(
+    content: Option<Text<'_>>,
+    stdout: Option<Text<'_>>,
+    stderr: Option<Text<'_>>,
+) -> bool {
+    match (content, stdout, stderr) {
+        (None, ..) => true,
+        (Some(content), Some(stream), None)
+            if content.token().is_some() && content.token() == stream.token() =>
+        {
+            true
+        }
+        (Some(content), Some(stream), None) if differ_at_once(content, stream) => false,
+        (Some(content), Some(stream), None) | (Some(content), None, Some(stream)) => {
+            content.comparable().trim() == stream.comparable().trim()
+        }
+        _ => false,
+    }
+}
+
+/// True if the first characters of two tokens show that the texts differ by more than white space.
+fn differ_at_once(one: Text<'_>, other: Text<'_>) -> bool {
+    let first = |text: Text<'_>| {
+        text.token()?
+            .as_bytes()
+            .get(1)
+            .copied()
+            .filter(|byte| byte.is_ascii_graphic() && *byte != b'\\')
+    };
+    matches!((first(one), first(other)), (Some(one), Some(other)) if one != other)
+}
+
+/// How the harness reports that a call was denied, beside the denials of a person.
+const DENIED: &[&str] = &[
+    "The user doesn't want to take this action right now.",
+    "Claude requested permissions to ",
+    "Permission to use ",
+    // The auto mode (2.1.220 and later), which has a reason of its own when its check does not answer.
+    "Permission for this action was denied by the Claude Code auto mode classifier.",
+    "Auto mode could not evaluate this action and is blocking it for safety",
+    "Auto mode is unavailable: its safety check does not run for this session",
+];
+
+/// The same, after the name of a model that does not answer.
+const CHECK_IS_MISSING: &str =
+    " is temporarily unavailable, so auto mode cannot determine the safety of ";
+
+/// The longest name of a model.
+const MODEL_BYTES: usize = 100;
+
+/// How the harness reports that a call was cancelled.
+const CANCELLED: &[&str] = &[
+    "[Tool call interrupted",
+    "[Request interrupted by user",
+    "Interrupted by user",
+    "<tool_use_error>Cancelled",
+];
+
+/// How the call ended.
+#[inline(never)]
+pub(super) fn status(
+    line: &Line<'_>,
+    block: &Block<'_>,
+    content: Option<Text<'_>>,
+    structured: &Structured<'_>,
+) -> Status {
+    let begins = |texts: &[&str]| {
+        content.is_some_and(|content| texts.iter().any(|text| content.starts_with(text)))
+    };
+    let was_stopped = || {
+        begins(&DENIED_BY_PERSON)
+            && content.is_some_and(|content| authors::was_stopped(&content.decode_lossy()))
+    };
+    if is_true(structured.interrupted()) || begins(CANCELLED) || was_stopped() {
+        Status::Cancelled
+    } else if !is_true(block.is_error()) {
+        Status::Ok
+    } else if line.tool_denial_kind().is_some()
+        || is_denied(line, block)
+        || begins(&DENIED_BY_PERSON)
+        || begins(DENIED)
+        || content.is_some_and(is_check_missing)
+    {
+        Status::Denied
+    } else {
+        Status::Error
+    }
+}
+
+/// True if the auto mode refused a call since no model could look at it.
+fn is_check_missing(content: Text<'_>) -> bool {
+    let raw = content.raw().as_bytes();
+    let head = &raw[..raw.len().min(MODEL_BYTES + CHECK_IS_MISSING.len())];
+    memchr::memmem::find(head, CHECK_IS_MISSING.as_bytes()).is_some()
+}
+
+/// True if a capture says that the call was denied.
+fn is_denied(line: &Line<'_>, block: &Block<'_>) -> bool {
+    // These calls were stopped.
+    const STOPPED: [&str; 2] = ["interrupted", "cancelled"];
+    let of_call = |stated: &Value<'_>| raw_str(stated.member("id")) == raw_str(block.tool_use_id());
+    elements(line.result_meta()).filter(of_call).any(|stated| {
+        let kind = raw_str(stated.member("non_execution_kind"));
+        let decision = stated
+            .member("permission_decision")
+            .and_then(|decision| decision.member("decision"));
+        raw_str(decision) == "reject" || !(kind.is_empty() || STOPPED.contains(&kind))
+    })
+}
+
+/// The number of `Exit code N`, with which the results of failed commands begin (2.0.45 and later).
+#[inline(never)]
+pub(super) fn exit_code(content: Text<'_>) -> Option<i64> {
+    let digits = content.token()?.strip_prefix("\"Exit code ")?;
+    let end = digits.find(|c: char| !c.is_ascii_digit())?;
+    digits.get(..end)?.parse().ok()
 }

@@ -2,21 +2,19 @@
 
 use engram_core::emit::Pointer;
 use engram_core::event::{SideFile, Status, ToolResult};
+use engram_core::keys::hash64;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use super::file_events::emit_file_events;
-use super::orphan_results::emit_echoed_arguments;
-use super::result_context::{ResultContext, emit_context};
-use super::result_text::{
-    PERSISTED, full_output, is_placeholder, is_stream, joined_text, persisted_path, repeats,
+use super::result_context::{
+    PERSISTED, ResultContext, emit_context, exit_code, full_output, is_placeholder, is_stream,
+    joined_text, persisted_path, repeats, status,
 };
-use super::status::{exit_code, status};
+use super::{edits, patches, reads};
 use crate::claude_code::blocks::{CONTENT, images};
 use crate::claude_code::emit::state::State;
 use crate::claude_code::readers::{Block, Line, Structured};
-use crate::shared::value::{Value, is_true, non_empty_text, text};
-use engram_core::keys::hash64;
+use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
 
 /// One `tool_result` block of a line, whose note is at this place. Returns false if it only repeats an earlier result.
 /// `is_structured_repeated`: an earlier result of the call has a structured form.
@@ -141,5 +139,120 @@ fn side_file<'a>(state: &State, path: Text<'a>, bytes: Option<u64>) -> SideFile<
         path,
         hash: found.map(|(hash, _)| hash),
         bytes: found.map(|(_, bytes)| bytes).or(bytes),
+    }
+}
+
+/// The shape of `toolUseResult`. It does not name the tool.
+enum Shape<'a> {
+    /// Read, of any kind of file.
+    Read(Value<'a>),
+    /// Bash (2.1.280 and later), if the command changed files.
+    ShellDiff(Value<'a>),
+    /// NotebookEdit (2.1.0 and later), of this file.
+    Notebook(Text<'a>),
+    /// Edit, MultiEdit and Write, of this file.
+    File(Text<'a>),
+    /// The result does not show what was read or changed: a text, or a NotebookEdit up to 2.0.69.
+    OnlyArguments,
+    /// The tool neither reads nor changes files.
+    Other,
+}
+
+impl<'a> Shape<'a> {
+    fn of(result: &Structured<'a>) -> Shape<'a> {
+        if !result.object().is_object() {
+            Shape::OnlyArguments
+        } else if let Some(file) = result.file().filter(|file| file.is_object()) {
+            Shape::Read(file)
+        } else if let Some(diff) = result.bash_edit_diff() {
+            Shape::ShellDiff(diff)
+        } else if let Some(file) = text(result.notebook_path()) {
+            Shape::Notebook(file)
+        } else if let Some(file) = text(result.file_path()) {
+            Shape::File(file)
+        } else if is_unnamed_notebook_edit(result) {
+            Shape::OnlyArguments
+        } else {
+            Shape::Other
+        }
+    }
+}
+
+/// Up to 2.0.69 the result of a notebook edit does not name the file.
+fn is_unnamed_notebook_edit(result: &Structured<'_>) -> bool {
+    result.edit_mode().is_some()
+        && result.new_source().is_some()
+        && raw_str(result.error()).is_empty()
+}
+
+/// Emits what a successful call read or changed.
+#[inline(never)]
+pub(super) fn emit_file_events(
+    state: &mut State,
+    result: &ResultContext<'_>,
+    index: usize,
+    out: &mut Emitter,
+) {
+    let structured = result.structured;
+    let buffer = &mut state.scratch.text;
+    match Shape::of(structured) {
+        Shape::Read(file) => reads::emit_read(result, file, &state.marked_files, buffer, out),
+        Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, &mut state.calls, out),
+        Shape::Notebook(file) => {
+            state.calls.set_changed(file);
+            edits::emit_notebook_edit(&result.edit_of(file), structured, out)
+        }
+        Shape::File(file) => {
+            let before = structured
+                .original_file()
+                .or(structured.original_file_contents());
+            state.marked_files.note(file, before, structured.content());
+            state.calls.set_changed(file);
+            edits::emit_file_edit(
+                &result.edit_of(file),
+                structured,
+                &mut state.last_edit,
+                buffer,
+                out,
+            )
+        }
+        Shape::OnlyArguments => {
+            let kept = (&mut state.scratch, &mut state.last_cell);
+            reads::emit_from_arguments(result, index, kept, state.permission_is_asked, out)
+        }
+        Shape::Other => {}
+    }
+}
+
+/// The fields of `toolUseResult` that echo arguments, and their pointers.
+const ECHOED: &[(&str, &str)] = &[
+    ("oldString", "/toolUseResult/oldString"),
+    ("newString", "/toolUseResult/newString"),
+    ("edits", "/toolUseResult/edits"),
+    ("content", "/toolUseResult/content"),
+    ("newTodos", "/toolUseResult/newTodos"),
+    ("plan", "/toolUseResult/plan"),
+    ("description", "/toolUseResult/description"),
+    ("query", "/toolUseResult/query"),
+    ("url", "/toolUseResult/url"),
+];
+
+/// Emits the arguments that a result without a call echoes.
+#[cold]
+pub(super) fn emit_echoed_arguments(result: &ResultContext<'_>, out: &mut Emitter<'_>) {
+    for (name, pointer) in ECHOED {
+        // A list in `content` is what the model saw.
+        let is_list = |value: &Value<'_>| *name != "content" && value.elements().next().is_some();
+        let is_text = |value: &Value<'_>| {
+            non_empty_text(Some(*value)).is_some_and(|text| !repeats(text, result.content))
+        };
+        let argument = result
+            .structured
+            .object()
+            .member(name)
+            .filter(|value| is_text(value) || is_list(value));
+        if let Some(argument) = argument {
+            emit_context(Some(argument.text_or_json()), Pointer::At(pointer), out);
+        }
     }
 }

@@ -2,9 +2,7 @@
 
 pub mod last_edit;
 pub mod last_stated;
-pub mod marked_files;
 pub mod open_calls;
-pub mod words;
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -16,11 +14,9 @@ use engram_core::text::DecodeBuffer;
 use crate::claude_code::plan::Plan;
 use crate::claude_code::revisions::Dialect;
 use crate::shared::value::StructuralIndex;
-use last_edit::{LastCell, LastEdit};
-use last_stated::LastStated;
-use marked_files::MarkedFiles;
+use last_edit::{LastCell, LastEdit, MarkedFiles};
+use last_stated::{LastStated, Words};
 use open_calls::OpenCalls;
-use words::Words;
 
 /// What the events of a line need of earlier lines of its session.
 pub struct State {

@@ -6,7 +6,7 @@ use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use crate::claude_code::readers::FileArguments;
-use crate::claude_code::schema::Replacement;
+use crate::claude_code::record::Replacement;
 use crate::claude_code::tools::TOOLS;
 use crate::shared::pending_calls::PendingCalls;
 use crate::shared::value::{Field, Value, text};

@@ -1,23 +1,24 @@
-//! Which handler converts each type of a printed line. A type that the member table does not have is unrecognized.
+//! Which handler converts each type of a printed line. A type that the member table does not have is unrecognized. The messages of `assistant` and
+//! `user` lines are those of a transcript.
 
 use std::borrow::Cow;
 
-use engram_core::emit::{Fault, Pointer};
+use engram_core::emit::Fault;
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 
-use super::conversation::{assistant, user};
 use super::line::{StreamRecord, StreamState};
 use super::notices;
+use crate::claude_code::authors::is_whole_command_output;
 use crate::claude_code::emit::session_meta::{begin_record, fill_in};
 use crate::claude_code::format::{PrintedKind, rule};
-use crate::claude_code::members;
 use crate::claude_code::plan::Fate;
-use crate::claude_code::readers::{Line, Printed};
+use crate::claude_code::readers::{Block, Line, Printed};
 use crate::claude_code::record::Record;
-use crate::shared::value::{Field, raw_str, text};
+use crate::claude_code::{emit, members};
+use crate::shared::value::{Field, elements, non_empty_text, raw_str, text};
 
 type Handler = fn(&mut StreamState, &StreamRecord<'_>, &mut Emitter<'_>) -> Outcome;
 
@@ -29,8 +30,9 @@ fn handler(kind: PrintedKind) -> Result<Handler, Outcome> {
         PrintedKind::SystemInit => notices::init,
         PrintedKind::Result => notices::result,
         PrintedKind::SystemCompactBoundary => notices::compact_boundary,
-        PrintedKind::SystemInformational => notices::informational,
-        PrintedKind::SystemNotification => notices::notification,
+        PrintedKind::SystemInformational
+        | PrintedKind::SystemNotification
+        | PrintedKind::ConversationReset => notices::notice,
         PrintedKind::SystemSessionTitleChanged => notices::title,
         PrintedKind::SystemModelFallback => notices::model_fallback,
         PrintedKind::SystemTaskStarted => notices::task_started,
@@ -39,7 +41,6 @@ fn handler(kind: PrintedKind) -> Result<Handler, Outcome> {
         PrintedKind::SystemPermissionDenied => notices::permission_denied,
         PrintedKind::SystemApiRetry => notices::api_retry,
         PrintedKind::ToolProgress => notices::tool_progress,
-        PrintedKind::ConversationReset => notices::conversation_reset,
         PrintedKind::ControlRequest => notices::control_request,
         PrintedKind::Omitted(outcome) => return Err(outcome),
     })
@@ -67,10 +68,7 @@ pub(super) fn line(
     if state.session.plan.fate(at) != Fate::Convert {
         let record =
             members::named_type(&mut state.session.scratch, &record.line).unwrap_or_default();
-        return Outcome::Duplicate {
-            record,
-            rule: rule::HISTORY_REPEATED,
-        };
+        return Outcome::duplicate(record, rule::HISTORY_REPEATED);
     }
     let facts_changed = begin_record(&mut state.session, record, out);
     let is_first = agent.is_some_and(|agent| state.agents.insert(hash64(agent.raw())));
@@ -186,9 +184,49 @@ fn emit_agent(stream: &StreamRecord<'_>, out: &mut Emitter<'_>) {
         ..SessionFacts::default()
     };
     let parent = call.and_then(|call| out.seq_of_call(call));
-    out.emit_child(
-        parent,
-        Meta::Session(facts),
-        Pointer::At("/parent_tool_use_id"),
-    );
+    out.emit_child(parent, Meta::Session(facts), "/parent_tool_use_id");
+}
+
+/// Tools by which the model starts a slash command.
+const COMMAND_TOOLS: &[&str] = &["SlashCommand", "Skill"];
+
+/// `assistant`: one block of a message.
+pub(super) fn assistant(
+    state: &mut StreamState,
+    stream: &StreamRecord<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let texts = elements(stream.record.message.content()).map(Block::lenient);
+    if stream.record.agent.is_none()
+        && let Some(text) = texts
+            .filter_map(|block| non_empty_text(block.text()))
+            .last()
+    {
+        state.last_text = Some(hash64(text.raw()));
+    }
+    emit::assistant::assistant(&mut state.session, &stream.record, out)
+}
+
+/// `user`: a tool result, the prompt of a sub-agent, or a text of the harness. What a person typed is printed only on demand.
+pub(super) fn user(
+    state: &mut StreamState,
+    stream: &StreamRecord<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    // The command before its output is not printed.
+    let is_output = text(stream.record.message.content()).is_some_and(is_whole_command_output);
+    state.session.words.follows_command = is_output;
+    let starts_command = starts_command(state, stream);
+    let outcome = emit::user::user(&mut state.session, &stream.record, out);
+    state.session.words.is_next_launched = starts_command;
+    outcome
+}
+
+/// True if the line has the result of a call by which the model starts a slash command.
+fn starts_command(state: &StreamState, stream: &StreamRecord<'_>) -> bool {
+    let blocks = elements(stream.record.message.content()).map(Block::lenient);
+    let calls = blocks.filter_map(|block| text(block.tool_use_id()));
+    calls
+        .filter_map(|call| state.session.calls.tool(hash64(call.raw())))
+        .any(|tool| COMMAND_TOOLS.contains(&tool))
 }

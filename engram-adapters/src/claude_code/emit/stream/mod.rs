@@ -1,7 +1,6 @@
 //! What `claude -p --output-format stream-json` prints: the lines of the conversation under other names (`conversation`), and notices
 //! about the run (`notices`).
 
-mod conversation;
 mod dispatch;
 mod line;
 mod notices;
@@ -127,10 +126,9 @@ impl Conversion for Stream {
 
     fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
         let line = as_transcript(&Printed::lenient(record.value));
-        out.set_header(RecordHeader {
-            t: line_time(&line).as_deref(),
-            id: text(line.uuid()),
-            replay: false,
-        });
+        out.set_header(RecordHeader::new(
+            line_time(&line).as_deref(),
+            text(line.uuid()),
+        ));
     }
 }

@@ -9,9 +9,12 @@ use engram_core::text::Text;
 
 use super::line::{StreamRecord, StreamState};
 use crate::claude_code::context_events::emit_hash;
+use crate::claude_code::emit::state::last_stated::Said;
 use crate::claude_code::emit::system;
 use crate::claude_code::format::{PrintedKind, rule};
-use crate::shared::value::{Field, Value, amount, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{
+    Field, Value, amount, elements, is_true, non_empty_text, raw_str, text,
+};
 
 /// `system/init`: a turn begins. Its facts are those of the session; the names of tools are kept as a hash.
 pub(super) fn init(
@@ -31,7 +34,7 @@ pub(super) fn init(
     emit_hash(
         "tools",
         member("tools"),
-        Pointer::At("/tools"),
+        "/tools",
         &mut state.session.scratch.text,
         out,
     );
@@ -46,38 +49,27 @@ pub(super) fn result(
 ) -> Outcome {
     let line = stream.printed.object();
     let cost = line.member("total_cost_usd").or(line.member("total_cost"));
-    if state.session.last_stated.set_cost(cost) {
-        let facts = SessionFacts {
-            cost_total_usd: amount(cost),
-            ..SessionFacts::default()
+    if state.session.last_stated.set(Said::Cost, cost) {
+        let pointer = if line.member("total_cost_usd").is_some() {
+            "/total_cost_usd"
+        } else {
+            "/total_cost"
         };
         out.emit(
-            Meta::Session(facts),
-            Pointer::At(if line.member("total_cost_usd").is_some() {
-                "/total_cost_usd"
-            } else {
-                "/total_cost"
-            }),
+            Meta::session(|facts| facts.cost_total_usd = amount(cost)),
+            pointer,
         );
     }
     out.emit(
-        Meta::System {
-            name: Text::Plain("result"),
-            text: text(stream.printed.subtype()),
-        },
-        Pointer::At("/subtype"),
+        Meta::system("result", text(stream.printed.subtype())),
+        "/subtype",
     );
     let answer = non_empty_text(line.member("result"))
         .filter(|answer| state.last_text != Some(hash64(answer.raw())));
     if answer.is_some() {
         emit_outcome(stream, answer, Pointer::At("/result"), out);
     }
-    for (index, error) in line
-        .member("errors")
-        .into_iter()
-        .flat_map(Value::elements)
-        .enumerate()
-    {
+    for (index, error) in elements(line.member("errors")).enumerate() {
         emit_outcome(stream, error.text(), Pointer::Item("/errors", index), out);
     }
     Outcome::Mapped
@@ -90,15 +82,9 @@ fn emit_outcome(
     out: &mut Emitter<'_>,
 ) {
     if is_true(stream.printed.object().member("is_error")) {
-        out.emit(Meta::Error { code: None, text }, pointer);
+        out.emit(Meta::error(None, text), pointer);
     } else {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("result"),
-                text,
-            },
-            pointer,
-        );
+        out.emit(Meta::system("result", text), pointer);
     }
 }
 
@@ -111,27 +97,18 @@ pub(super) fn compact_boundary(
     system::compact_boundary(&mut state.session, &stream.record, out)
 }
 
-/// `system/informational`: a notice for the person.
-pub(super) fn informational(
+/// Notices with one text: for the person, of the program, and that the context was cleared and a new conversation begins.
+pub(super) fn notice(
     _: &mut StreamState,
     stream: &StreamRecord<'_>,
     out: &mut Emitter<'_>,
 ) -> Outcome {
-    emit_notice("informational", stream.printed.content(), "/content", out)
-}
-
-/// `system/notification`: a notice of the program.
-pub(super) fn notification(
-    _: &mut StreamState,
-    stream: &StreamRecord<'_>,
-    out: &mut Emitter<'_>,
-) -> Outcome {
-    emit_notice(
-        "notification",
-        stream.printed.object().member("text"),
-        "/text",
-        out,
-    )
+    let (name, pointer) = match raw_str(stream.printed.subtype()) {
+        "informational" => ("informational", "/content"),
+        "notification" => ("notification", "/text"),
+        _ => ("conversation_reset", "/new_conversation_id"),
+    };
+    emit_notice(name, stream.printed.object(), pointer, out)
 }
 
 /// `system/session_title_changed`: the session has a name (2.1.332).
@@ -140,11 +117,8 @@ pub(super) fn title(
     stream: &StreamRecord<'_>,
     out: &mut Emitter<'_>,
 ) -> Outcome {
-    let facts = SessionFacts {
-        title: text(stream.printed.object().member("title")),
-        ..SessionFacts::default()
-    };
-    out.emit(Meta::Session(facts), Pointer::At("/title"));
+    let title = text(stream.printed.object().member("title"));
+    out.emit(Meta::session(|facts| facts.title = title), "/title");
     Outcome::Mapped
 }
 
@@ -155,19 +129,10 @@ pub(super) fn model_fallback(
     out: &mut Emitter<'_>,
 ) -> Outcome {
     let line = stream.printed.object();
-    for (member, pointer) in [
-        ("original_model", "/original_model"),
-        ("fallback_model", "/fallback_model"),
-    ] {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("model_fallback"),
-                text: text(line.member(member)),
-            },
-            Pointer::At(pointer),
-        );
+    for pointer in ["/original_model", "/fallback_model", "/content"] {
+        let _ = emit_notice("model_fallback", line, pointer, out);
     }
-    emit_notice("model_fallback", stream.printed.content(), "/content", out)
+    Outcome::Mapped
 }
 
 /// `system/task_started`: a background task begins. Its prompt is a fact where its call is not printed: that of a sub-agent's sub-agent.
@@ -179,14 +144,10 @@ pub(super) fn task_started(
     let line = stream.printed.object();
     let is_printed =
         text(line.member("tool_use_id")).is_some_and(|call| out.seq_of_call(call).is_some());
-    let prompt = line.member("prompt").filter(|_| !is_printed);
-    if prompt.is_none() {
-        return Outcome::Duplicate {
-            record: PrintedKind::SystemTaskStarted.name(),
-            rule: rule::STREAM_STATE,
-        };
+    if is_printed || line.member("prompt").is_none() {
+        return Outcome::duplicate(PrintedKind::SystemTaskStarted.name(), rule::STREAM_STATE);
     }
-    emit_notice("task_started", prompt, "/prompt", out)
+    emit_notice("task_started", line, "/prompt", out)
 }
 
 /// `system/task_notification`: a background task has ended.
@@ -197,39 +158,15 @@ pub(super) fn task_notification(
 ) -> Outcome {
     let line = stream.printed.object();
     if let Some(file) = non_empty_text(line.member("output_file")) {
-        out.emit(
-            Meta::System {
-                name: Text::Plain("task_output"),
-                text: Some(file),
-            },
-            Pointer::At("/output_file"),
-        );
+        out.emit(Meta::system("task_output", Some(file)), "/output_file");
     }
-    emit_notice("task_notification", line.member("summary"), "/summary", out)
+    emit_notice("task_notification", line, "/summary", out)
 }
 
-/// `conversation_reset`: the context was cleared; a new conversation begins.
-pub(super) fn conversation_reset(
-    _: &mut StreamState,
-    stream: &StreamRecord<'_>,
-    out: &mut Emitter<'_>,
-) -> Outcome {
-    emit_notice(
-        "conversation_reset",
-        stream.printed.object().member("new_conversation_id"),
-        "/new_conversation_id",
-        out,
-    )
-}
-
-fn emit_notice(name: &str, value: Field<'_>, pointer: &str, out: &mut Emitter<'_>) -> Outcome {
-    out.emit(
-        Meta::System {
-            name: Text::Plain(name),
-            text: text(value),
-        },
-        Pointer::At(pointer),
-    );
+/// Emits a notice with the text of a member of the line.
+fn emit_notice(name: &str, line: Value<'_>, pointer: &str, out: &mut Emitter<'_>) -> Outcome {
+    let said = text(line.member(&pointer[1..]));
+    out.emit(Meta::system(name, said), pointer);
     Outcome::Mapped
 }
 
@@ -250,7 +187,7 @@ pub(super) fn hook_response(
         .map(Some)
         .chain(texts.is_empty().then_some(None))
     {
-        out.emit(Meta::System { name, text }, Pointer::Root);
+        out.emit(Meta::system(name, text), Pointer::Root);
     }
     Outcome::Mapped
 }
@@ -267,14 +204,11 @@ pub(super) fn permission_denied(
         text(line.member("tool_use_id")),
     );
     let denied = Decision::Deny.of_call(tool, call_id, text(line.member("message")));
-    out.emit(denied, Pointer::At("/message"));
+    out.emit(denied, "/message");
     if let Some(reason) = non_empty_text(line.member("decision_reason")) {
         out.emit(
-            Meta::System {
-                name: Text::Plain("decision_reason"),
-                text: Some(reason),
-            },
-            Pointer::At("/decision_reason"),
+            Meta::system("decision_reason", Some(reason)),
+            "/decision_reason",
         );
     }
     Outcome::Mapped
@@ -287,13 +221,7 @@ pub(super) fn api_retry(
     out: &mut Emitter<'_>,
 ) -> Outcome {
     let code = error_code(stream.printed.object().member("error_status"));
-    out.emit(
-        Meta::Error {
-            code,
-            text: text(stream.printed.error()),
-        },
-        Pointer::At("/error"),
-    );
+    out.emit(Meta::error(code, text(stream.printed.error())), "/error");
     Outcome::Mapped
 }
 
@@ -304,16 +232,13 @@ pub(super) fn tool_progress(
     out: &mut Emitter<'_>,
 ) -> Outcome {
     let Some(retry) = stream.printed.agent_retry() else {
-        return Outcome::Bookkeeping {
-            record: PrintedKind::ToolProgress.name(),
-            rule: rule::STREAM_STATE,
-        };
+        return Outcome::bookkeeping(PrintedKind::ToolProgress.name(), rule::STREAM_STATE);
     };
-    let error = Meta::Error {
-        code: error_code(retry.member("error_status")),
-        text: text(retry.member("error_category")),
-    };
-    out.emit(error, Pointer::At("/subagent_retry"));
+    let error = Meta::error(
+        error_code(retry.member("error_status")),
+        text(retry.member("error_category")),
+    );
+    out.emit(error, "/subagent_retry");
     Outcome::Mapped
 }
 
@@ -333,14 +258,11 @@ pub(super) fn control_request(
     let request = stream.printed.object().member("request");
     let member = |name| request.and_then(|request| request.member(name));
     if raw_str(member("subtype")) != "can_use_tool" {
-        return Outcome::Bookkeeping {
-            record: PrintedKind::ControlRequest.name(),
-            rule: rule::STREAM_CONTROL,
-        };
+        return Outcome::bookkeeping(PrintedKind::ControlRequest.name(), rule::STREAM_CONTROL);
     }
     state.session.permission_is_asked = true;
     let (tool, call_id) = (text(member("tool_name")), text(member("tool_use_id")));
     let asked = Decision::Ask.of_call(tool, call_id, text(member("decision_reason")));
-    out.emit(asked, Pointer::At("/request"));
+    out.emit(asked, "/request");
     Outcome::Mapped
 }
