@@ -1,11 +1,11 @@
 //! What the compatibility kit needs to know about Pi.
 
-use engram_conformance::{Case, RealEdit};
 use engram_conformance::gaps::{
     EDIT_NOT_UTF8, EDITORS, GapRow, edits_by, has_event, has_no_file_hash, lacks_file_before_hash,
     split_at_cr,
 };
 use engram_conformance::tape::Event;
+use engram_conformance::{Case, RealEdit};
 use engram_core::event::Kind;
 
 use super::revisions::FORMAT;

@@ -77,8 +77,7 @@ fn thinking(message: &Message<'_>, block: &Block<'_>, pointer: Pointer<'_>, out:
             };
             out.emit(redacted, pointer);
             if words.is_some() {
-                let name = Text::Plain("redacted_thinking");
-                out.emit(Meta::System { name, text: words }, pointer);
+                out.emit(Meta::system("redacted_thinking", words), pointer);
             }
         }
     }
@@ -136,17 +135,11 @@ fn end(message: &Message<'_>, out: &mut Emitter<'_>) {
         }
         ERROR => {
             let code = non_empty_text(message.stop_reason());
-            out.emit(Meta::Error { code, text: words }, pointer);
+            out.emit(Meta::error(code, words), pointer);
         }
         _ => {
             if words.is_some() {
-                out.emit(
-                    Meta::Error {
-                        code: None,
-                        text: words,
-                    },
-                    pointer,
-                );
+                out.emit(Meta::error(None, words), pointer);
             }
         }
     }

@@ -4,7 +4,6 @@ use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{Meta, Seq};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
-use engram_core::text::Text;
 
 use super::assistant::assistant;
 use super::entries;
@@ -45,8 +44,7 @@ impl Events {
         if let Ok(kind) = kind_of(record.value) {
             self.entry(kind, record, out);
             if !out.has_events() {
-                let name = Text::Plain(kind.name());
-                out.emit(Meta::System { name, text: None }, Pointer::Root);
+                out.emit(Meta::system(kind.name(), None), Pointer::Root);
             }
         }
         self.ends.resize(record.number, out.last_seq());

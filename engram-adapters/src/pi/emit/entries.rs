@@ -40,7 +40,7 @@ pub fn facts(facts: SessionFacts<'_>, out: &mut Emitter<'_>) {
     emit_facts(facts, Pointer::Root, out);
 }
 
-fn emit_facts(facts: SessionFacts<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
+fn emit_facts<'p>(facts: SessionFacts<'_>, pointer: impl Into<Pointer<'p>>, out: &mut Emitter<'_>) {
     if !facts.is_empty() {
         out.emit(Meta::Session(facts), pointer);
     }
@@ -52,27 +52,25 @@ pub fn title(entry: &Entry<'_>, out: &mut Emitter<'_>) {
         title: non_empty_text(entry.name()),
         ..SessionFacts::default()
     };
-    emit_facts(facts, Pointer::At("/name"), out);
+    emit_facts(facts, "/name", out);
 }
 
 /// A mark that the person set at an entry, or took away.
 pub fn label(entry: &Entry<'_>, out: &mut Emitter<'_>) {
-    system("label", text(entry.label()), Pointer::At("/label"), out);
+    system("label", text(entry.label()), "/label", out);
 }
 
 /// What an extension keeps in the session.
 pub fn custom(entry: &Entry<'_>, out: &mut Emitter<'_>) {
-    let event = Meta::System {
-        name: text(entry.custom_type()).unwrap_or_default(),
-        text: entry.data().map(Value::text_or_json),
-    };
-    out.emit(event, Pointer::At("/data"));
+    let name = text(entry.custom_type()).unwrap_or_default();
+    let data = entry.data().map(Value::text_or_json);
+    out.emit(Meta::system(name, data), "/data");
 }
 
 /// What the model sees in the place of an earlier entry from here on; nothing without a text.
 pub fn context_edit(name: &str, entry: &Entry<'_>, out: &mut Emitter<'_>) {
     let text = entry.replacement().map(Value::json);
-    system(name, text, Pointer::At("/replacement"), out);
+    system(name, text, "/replacement", out);
 }
 
 /// A summary that stands in the place of history: of a compaction, or (`trigger`) of a branch that was left. Its tokens are those of no
@@ -82,23 +80,20 @@ pub fn summary(entry: &Entry<'_>, trigger: Option<&'static str>, out: &mut Emitt
         text: text(entry.summary()),
         trigger: trigger.map(Text::Plain),
     };
-    out.emit(event, Pointer::At("/summary"));
+    out.emit(event, "/summary");
     if let Some(tokens) = entry.usage() {
-        out.emit(Meta::Usage(usage(tokens)), Pointer::At("/usage"));
+        out.emit(Meta::Usage(usage(tokens)), "/usage");
     }
 }
 
 /// Tokens of a request that no message is of.
 pub fn usage_alone(entry: &Entry<'_>, out: &mut Emitter<'_>) {
-    let event = Meta::System {
-        name: text(entry.kind()).unwrap_or_default(),
-        text: text(entry.note()),
-    };
-    out.emit(event, Pointer::At("/kind"));
+    let name = text(entry.kind()).unwrap_or_default();
+    out.emit(Meta::system(name, text(entry.note())), "/kind");
     if let Some(tokens) = entry.usage() {
         let mut usage = usage(tokens);
         usage.model = non_empty_text(entry.usage_model());
-        out.emit(Meta::Usage(usage), Pointer::At("/usage"));
+        out.emit(Meta::Usage(usage), "/usage");
     }
 }
 
@@ -122,9 +117,13 @@ pub fn person_shell(message: &Message<'_>, out: &mut Emitter<'_>) {
     }
 }
 
-fn system(name: &str, text: Option<Text<'_>>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
-    let name = Text::Plain(name);
-    out.emit(Meta::System { name, text }, pointer);
+fn system<'p>(
+    name: &str,
+    text: Option<Text<'_>>,
+    pointer: impl Into<Pointer<'p>>,
+    out: &mut Emitter<'_>,
+) {
+    out.emit(Meta::system(name, text), pointer);
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the model is told: prompts, messages of extensions, the system prompt.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
+use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn};
 use engram_core::hash::Hash;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -91,13 +91,7 @@ fn say<'a>(
         match part {
             Part::Words(words) => emit_words(Some(Text::Plain(words)), by, images, pointer, out),
             Part::Wrapped { name, text } => {
-                let input = ImplicitInput {
-                    name: Text::Plain(name),
-                    file: None,
-                    hash: None,
-                    bytes: None,
-                    text: Some(Text::Plain(text)),
-                };
+                let input = ImplicitInput::of_text(name, Some(Text::Plain(text)));
                 out.emit(Meta::Context(input), pointer);
             }
         }
@@ -111,16 +105,7 @@ fn emit_words(
     pointer: Pointer<'_>,
     out: &mut Emitter<'_>,
 ) {
-    let attachments = std::mem::take(images);
-    out.emit(
-        MsgIn {
-            role: Role::User,
-            by,
-            text,
-            attachments,
-        },
-        pointer,
-    );
+    out.emit(MsgIn::user(by, text).with(std::mem::take(images)), pointer);
 }
 
 /// The images of a content, hashed.
@@ -154,12 +139,7 @@ pub fn system(message: &Message<'_>, out: &mut Emitter<'_>) {
         };
         let decoded = section.decode_lossy();
         let input = match name {
-            INSTRUCTIONS => ImplicitInput {
-                hash: None,
-                bytes: None,
-                text: Some(section),
-                ..hashed("instructions", &decoded)
-            },
+            INSTRUCTIONS => ImplicitInput::of_text("instructions", Some(section)),
             _ => hashed("system_prompt", &decoded),
         };
         out.emit(
@@ -174,11 +154,6 @@ pub fn system(message: &Message<'_>, out: &mut Emitter<'_>) {
 }
 
 fn hashed<'a>(name: &'a str, text: &str) -> ImplicitInput<'a> {
-    ImplicitInput {
-        name: Text::Plain(name),
-        file: None,
-        hash: Some(Hash::of_bytes(text.as_bytes())),
-        bytes: Some(text.len() as u64),
-        text: None,
-    }
+    let hash = Hash::of_bytes(text.as_bytes());
+    ImplicitInput::of_hash(name, Some(hash), Some(text.len() as u64))
 }
