@@ -38,7 +38,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[Revision {
         schema: TREE,
         versions: None,
-        tested: &["0.73.1", "1.6.0"],
+        tested: &["0.73.1", "0.85.0", "1.6.0"],
         coverage: CLAIMS,
     }],
     swept: &[],
