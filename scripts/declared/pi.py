@@ -5,14 +5,14 @@ import os
 from declared import typescript
 from declared.forms import by_tag, form, ref
 from declared.table import Table
-from declared.types import Types, any_value
+from declared.types import Form, Type, Types, any_value
 
 SOURCE = "the declarations (`core/session-manager.d.ts`, `core/messages.d.ts`) of @earendil-works/pi-coding-agent"
 CORE = "@earendil-works/pi-coding-agent/dist/core/"
 # The roles that the harness adds to those of the model's interface.
 ROLES = ["BashExecutionMessage", "CustomMessage", "BranchSummaryMessage", "CompactionSummaryMessage"]
 
-FREE = ["JsonValue", "JsonObject", "TSchema"]
+FREE = ["JsonValue", "TSchema"]
 
 
 def table(installed, work):
@@ -27,6 +27,10 @@ def table(installed, work):
     # JSON of a tool, a provider or an extension.
     for name in FREE:
         types.named[name] = any_value()
+    of = Form()
+    of.rest = any_value()
+    types.named["JsonObject"] = Type()
+    types.named["JsonObject"].objects.append(of)
     made = Table(types)
     entries = by_tag(types, ref("FileEntry"), "type")
     for entry in entries.pop("message"):

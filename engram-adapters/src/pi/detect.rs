@@ -8,20 +8,22 @@ use super::format::mark;
 use super::readers::Header;
 use super::revisions;
 use crate::shared::time::tape_time;
-use crate::shared::value::{StructuralIndex, Value, count, has_members, parse, raw_str, text};
+use crate::shared::value::{StructuralIndex, Value, count, has_members, parse, text};
 
 /// Members of every header.
-const HEADER: &[&str] = &["id", "timestamp", "cwd", "version"];
+const HEADER: &[&str] = &["type", "version", "id", "timestamp", "cwd"];
+/// Members that lines of other harnesses have beside these.
+const OTHERS: [&str; 3] = ["sessionId", "session_id", "message"];
 
 /// Reads the header, if the head begins with one.
 fn with_header<T>(head: &Head<'_>, then: impl FnOnce(Value<'_>) -> T) -> Option<T> {
-    // Most heads are of other harnesses. Searching for one type is faster than parsing their first line.
+    // Most heads are of other harnesses. Searching for one member is faster than parsing their first line.
     let first = head.lines().next()?;
-    memmem::find(first.as_bytes(), b"\"session\"")?;
+    memmem::find(first.as_bytes(), b"\"cwd\"")?;
     let mut index = StructuralIndex::default();
     let value = parse(first, &mut index).ok()?;
-    let is_header = raw_str(value.member("type")) == "session" && has_members(value, HEADER);
-    is_header.then(|| then(value))
+    let is_other = OTHERS.iter().any(|name| value.member(name).is_some());
+    (has_members(value, HEADER) && !is_other).then(|| then(value))
 }
 
 /// Evidence if the head begins with the header of a session. What `pi --mode json` prints begins with the same line, and has no entries
@@ -46,7 +48,9 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         Identity {
             session_id: text(header.id()).map(|id| id.decode_lossy().into_owned()),
             start: tape_time(header.timestamp()).map(|time| time.into_owned()),
-            schema: (count(value.member("version")) == Some(revisions::FORMAT))
+            // A version that is no number is a fault of the header.
+            schema: count(header.version())
+                .is_none_or(|version| version == revisions::FORMAT)
                 .then_some(revisions::TREE),
             ..Identity::default()
         }

@@ -8,7 +8,7 @@ use engram_core::text::Text;
 use super::format::EntryKind;
 use super::readers::{Block, Entry, Header, Message};
 use crate::shared::time::{millis, tape_time};
-use crate::shared::value::{Field, Value, raw_str, text};
+use crate::shared::value::{Field, Value, count, raw_str, text};
 
 /// Where the blocks of a message are.
 pub(super) const CONTENT: &str = "/message/content";
@@ -56,7 +56,11 @@ pub(super) struct Notes {
 impl Notes {
     /// Checks a record.
     pub fn add(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
-        let kind = kind_of(record.value)?;
+        let is_header = record.number == 0 && record.value.member("cwd").is_some();
+        let kind = match is_header {
+            true => EntryKind::Session,
+            false => kind_of(record.value)?,
+        };
         if kind == EntryKind::Session {
             self.header(record)?;
         } else {
@@ -88,6 +92,21 @@ impl Notes {
             return Err(Fault::malformed("", "one header", "a second one"));
         }
         let header = Header::strict(record.value, "")?;
+        let found = |field: Field<'_>| field.map_or("nothing", Value::raw).to_owned();
+        if raw_str(header.kind()) != EntryKind::Session.name() {
+            return Err(Fault::malformed(
+                "/type",
+                "`session`",
+                &found(header.kind()),
+            ));
+        }
+        if count(header.version()).is_none() {
+            return Err(Fault::malformed(
+                "/version",
+                "a count",
+                &found(header.version()),
+            ));
+        }
         self.header = Some(record.number);
         self.copied_at = header.parent().and_then(|_| time_of(header.timestamp()));
         Ok(())

@@ -4,7 +4,7 @@ use engram_core::emit::Pointer;
 use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn};
 use engram_core::hash::Hash;
 use engram_core::steps::Emitter;
-use engram_core::text::Text;
+use engram_core::text::{Text, canonical_json};
 
 use crate::pi::notes::CONTENT;
 use crate::pi::readers::{Block, Entry, Message};
@@ -148,7 +148,7 @@ pub fn system(message: &Message<'_>, out: &mut Emitter<'_>) {
         );
     }
     if let Some(tools) = message.tools().filter(|tools| !tools.is_empty_list()) {
-        let input = hashed("tools", tools.raw());
+        let input = hashed("tools", &canonical_json(tools.raw()));
         out.emit(Meta::Context(input), Pointer::At("/message/toolsAdded"));
     }
 }
