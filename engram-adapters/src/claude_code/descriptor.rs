@@ -9,7 +9,7 @@ use super::table::MEMBERS;
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "claude-code",
-    adapter_version: "0.9.1",
+    adapter_version: "0.9.2",
     harness_family: "claude-code",
     matrix: MATRIX,
     schema_detection_strategy: "a line with sessionId, uuid, parentUuid, isSidechain and version, or a line of session state or queued \
@@ -66,13 +66,16 @@ const GAPS: &[Gap] = &[
     gap(
         "edit.shell",
         "2.1.278/b_edit",
-        "before 2.1.280 the log does not record which files a shell command changes; later not if it fails, runs in the background or in a \
-         sub-agent, or changes a file that another call changes meanwhile, or if the harness says that it could not look",
+        "before 2.1.280 the log does not record which files a shell command changes; later it does in the permission modes `auto` and \
+         `bypassPermissions`, in others only if a setting asks for it (`bashEditDiffEnabled`), and not if the command fails, runs in the \
+         background or in a sub-agent, or changes a file that another call changes meanwhile, or if the harness says that it could not look",
     ),
     gap(
         "edit.shell_names_only",
         "2.1.329/n_bashedits",
-        "of more than five files, and of big and binary ones, the log has only the names: `op` is `update` even if a file is new or deleted",
+        "of more than five files, and of big and binary ones, the log has only the names: `op` is `update` even if a file is new or deleted. \
+         Where the log has no diff, the harness names at most five files that the model had read and that a command such as `sed -i` wrote, \
+         perhaps with the same text",
     ),
     gap(
         "edit.bare_result",
@@ -88,7 +91,7 @@ const GAPS: &[Gap] = &[
     gap(
         "edit.add_over_file",
         "2.1.329/n_edits",
-        "a Write to an empty file is logged like a Write that creates the file",
+        "a Write to an empty file, or an Edit of one with an empty old text, is logged like one that creates the file",
     ),
     gap(
         "edit.shell_no_text",

@@ -453,22 +453,59 @@ fn a_large_end_gives_no_second_result() {
     let end = event(
         json!({"type": "exec_command_end", "call_id": "c1", "exit_code": 3, "stdout": printed, "aggregated_output": printed}),
     );
+    let short = "Chunk ID: a\nWall time: 0.1 seconds\nProcess exited with code 3\nOutput:\nshort";
     let events = events(&[
         call("c1", "exec_command", r#"{"cmd":"a"}"#),
         end,
-        output("c1", "short"),
+        output("c1", short),
     ]);
     let results = of_kind(&events, "tool.result");
     assert_eq!(results.len(), 1);
     assert_eq!(
         (&results[0]["exit"], &results[0]["stdout"]),
-        (&json!(3), &json!("short"))
+        (&json!(3), &json!(short))
     );
     assert!(
         system_events(&events)
             .iter()
             .any(|(name, text)| *name == "exec_command_end" && text.len() == 16 << 20)
     );
+}
+
+#[test]
+fn words_of_a_hook_in_the_place_of_an_output_are_context() {
+    let command = json!({"type": "CommandExecution", "id": "c1", "command": ["/bin/bash", "-lc", "echo a"], "status": "completed",
+        "aggregated_output": "a\n", "exit_code": 0});
+    let patch = json!({"type": "FileChange", "id": "c2", "changes": {}, "status": "completed", "stdout": "Success. Updated the following files:\nM a\n",
+        "stderr": ""});
+    let events = events(&[
+        call("c1", "exec_command", r#"{"cmd":"echo a"}"#),
+        item(command),
+        output("c1", "enough, says the hook"),
+        (
+            "response_item",
+            json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": "c2", "input": "*** Begin Patch"}),
+        ),
+        item(patch),
+        (
+            "response_item",
+            json!({"type": "custom_tool_call_output", "call_id": "c2", "output": "lint fails"}),
+        ),
+    ]);
+    let printed: Vec<&Value> = of_kind(&events, "tool.result")
+        .into_iter()
+        .map(|result| &result["stdout"])
+        .collect();
+    assert_eq!(
+        printed,
+        ["a\n", "Success. Updated the following files:\nM a\n"]
+    );
+    let words: Vec<&Value> = of_kind(&events, "meta")
+        .into_iter()
+        .filter(|event| event["name"] == "hook")
+        .map(|event| &event["text"])
+        .collect();
+    assert_eq!(words, ["enough, says the hook", "lint fails"]);
 }
 
 #[test]

@@ -289,3 +289,21 @@ fn the_permissive_policy_counts_a_renamed_member_and_converts_the_rest() {
     let unknown = json!([{"type": "event_msg/token_count", "pointer": "/payload/info/last_token_usage/prompt_tokens", "count": 1}]);
     assert_eq!(events.last().unwrap()["ledger"]["unknown_members"], unknown);
 }
+
+#[test]
+fn members_of_commands_that_run_on_are_known() {
+    let sessions = json!({"sessions": {}, "omitted": 0, "polling_unavailable": false});
+    let state = line(
+        "world_state",
+        &json!({"full": true, "state": {"command_sessions": sessions}}),
+    );
+    let executed = json!([{"name": "exec_command", "arguments": {"cmd": "ls"}}]);
+    let output = line(
+        "response_item",
+        &json!({"type": "function_call_output", "call_id": "c1", "output": "late",
+            "internal_chat_message_metadata_passthrough": {"turn_id": "t", "executed_tool_calls": executed, "tool_calls_complete": true}}),
+    );
+    let log = [HEADER, &state, &output].join("\n") + "\n";
+    assert!(run(&log, Policy::Strict).is_ok());
+    place(&[HEADER, &state], "\"command_sessions\"", "\"sessions\"");
+}

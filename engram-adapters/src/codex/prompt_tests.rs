@@ -123,6 +123,35 @@ fn parts_that_were_sent_together_have_one_twin() {
 }
 
 #[test]
+fn the_texts_around_an_image_are_context_and_name_it() {
+    let part = |text: &str| json!({"type": "input_text", "text": text});
+    let image = json!({"type": "input_image", "image_url": "data:image/png;base64,aaaa"});
+    let open = "<image name=[Image #1] path=\"C:\\a b.png\">";
+    let parts = [
+        part(open),
+        image,
+        part("</image>"),
+        part("</image> what is it?"),
+    ];
+    let events = events(&[
+        (
+            "response_item",
+            json!({"type": "message", "role": "user", "content": parts}),
+        ),
+        sent("</image> what is it?"),
+    ]);
+    assert_eq!(by_and_text(&events), [("person", "</image> what is it?")]);
+    let prompt = of_kind(&events, "msg.in")[0];
+    assert_eq!(prompt["attachments"][0]["name"], "C:\\a b.png");
+    let tags: Vec<&Value> = of_kind(&events, "meta")
+        .into_iter()
+        .filter(|event| event["name"] == "media_tag")
+        .map(|event| &event["text"])
+        .collect();
+    assert_eq!(tags, [open, "</image>"]);
+}
+
+#[test]
 fn a_prompt_of_white_space_is_of_a_person() {
     let events = events(&[
         message("user", "\n"),

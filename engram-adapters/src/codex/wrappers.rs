@@ -71,6 +71,20 @@ pub(super) const AROUND_COMMAND: &[Wrapper] = &[Wrapper {
     source: "0.125 to 0.171: recorded",
 }];
 
+/// The texts that the harness writes before and behind each image and sound of a prompt.
+const AROUND_MEDIA: &[Wrapper] = &[
+    tag("<image>", "0.117 to 0.169: recorded"),
+    tag("<image name=", "0.98 to 0.171: recorded"),
+    tag("</image>", "0.98 to 0.171: recorded"),
+    tag("<audio>", MODELS),
+    tag("<audio name=", MODELS),
+    tag("</audio>", MODELS),
+];
+/// Where the tags of sounds are from.
+const MODELS: &str = "openai/codex, codex-rs/protocol/src/models.rs";
+/// Name of the context with such a text.
+pub(super) const MEDIA_TAG: &str = "media_tag";
+
 /// Messages that the harness writes in the user's place. They decide only where the log says nothing: in the forms without events, and in a
 /// message that is the last record of its file.
 const BY_HARNESS: &[Wrapper] = &[
@@ -88,9 +102,6 @@ const BY_HARNESS: &[Wrapper] = &[
     whole("<recommended_plugins>", DESKTOP),
     whole("<codex_internal_context", "0.149 to 0.171: recorded"),
     whole("<hook_prompt", "0.149 to 0.171: recorded"),
-    whole("<image>", "0.117 to 0.169: recorded"),
-    whole("<image name=", "0.98 to 0.171: recorded"),
-    whole("</image>", "0.98 to 0.171: recorded"),
     whole(
         "Warning: apply_patch was requested via ",
         "0.73 to 0.129: recorded",
@@ -116,9 +127,25 @@ const fn whole(begin: &'static str, source: &'static str) -> Wrapper {
     section("harness", begin, End::OfText, source)
 }
 
+const fn tag(begin: &'static str, source: &'static str) -> Wrapper {
+    section(MEDIA_TAG, begin, End::OfText, source)
+}
+
 /// True if a text begins as the harness's own do.
 pub(super) fn is_by_harness(text: &str) -> bool {
-    begins_wrapped(text, BY_HARNESS)
+    begins_wrapped(text, BY_HARNESS) || is_media_tag(text)
+}
+
+/// True for what the harness writes before or behind an image or a sound.
+pub(super) fn is_media_tag(text: &str) -> bool {
+    begins_wrapped(text, AROUND_MEDIA)
+}
+
+/// The path of a local file in the text before it. The harness writes the path as it is.
+pub(super) fn path_in_tag(tag: &str) -> Option<&str> {
+    is_media_tag(tag).then_some(())?;
+    let (_, path) = tag.strip_suffix("\">")?.split_once(" path=\"")?;
+    Some(path).filter(|path| !path.is_empty())
 }
 
 /// How the harness tells an agent that the turn of another one failed. The record names that agent as its author, as for words of a model.

@@ -223,7 +223,7 @@ fn stray_files(tree: &Path, cases: &[Case]) -> Vec<String> {
     let in_case = |path: &Path| {
         cases.iter().any(|case| path.starts_with(&case.directory))
             || path.starts_with(tree.join("_hostile"))
-            || path.ends_with("fixtures/scenarios.tsv")
+            || ["README.md", "scenarios.tsv"].iter().any(|name| *path == tree.join(name))
     };
     crate::tree::files(tree)
         .into_iter()

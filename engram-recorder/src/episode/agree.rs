@@ -244,12 +244,12 @@ fn acted(kept: &Kept<'_>, of: &Witnesses<'_>) -> Result<(), RecorderError> {
     let is_same = |start: &&&ToolStart| {
         start.sandbox == reach && start.execution_env.mounts == mounts(of.run.egress)
     };
-    let is_kind = |receipt: &&ToolReceipt| {
+    let is_kind = |receipt: &ToolReceipt| {
         receipt.tool_class == of.profile.tool_class(&receipt.tool).as_str()
             && receipt.duration_ms.is_some() == (of.run.times == Times::Kept)
     };
     if kept.started.iter().all(|start| is_same(&start))
-        && kept.executed.values().all(|receipt| is_kind(&receipt))
+        && kept.executed.values().all(|receipt| is_kind(receipt))
     {
         Ok(())
     } else {

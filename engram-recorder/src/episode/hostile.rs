@@ -277,7 +277,7 @@ mod tests {
     fn deaf(directory: &Path, says: &str) -> std::path::PathBuf {
         let path = directory.join("agent");
         let text = format!(
-            "#!/bin/sh\ncase \"$*\" in *--version*) echo 'engram 0.1.0';; *--help*) echo '--model';; *) {says};; esac\n"
+            "#!/bin/sh\ncase \"$*\" in *--version*) echo 'engram-lab 0.1.0';; *--help*) echo '--model';; *) {says};; esac\n"
         );
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();

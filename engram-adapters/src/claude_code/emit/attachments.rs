@@ -68,6 +68,7 @@ impl<'a> AttachmentLine<'a> {
             AttachmentKind::Hook | AttachmentKind::AsyncHookResponse => hook(self, out),
             AttachmentKind::NestedMemory => nested_memory(self, out),
             AttachmentKind::Instructions => instructions(self, out),
+            AttachmentKind::McpResource => mcp_resource(self, out),
             // A goal that a person set, and whether it is met; what the run may still cost.
             AttachmentKind::GoalStatus | AttachmentKind::BudgetUsd => {
                 emit_value(self.kind(), self.line.attachment(), "/attachment", out)
@@ -83,7 +84,11 @@ impl<'a> AttachmentLine<'a> {
     fn context(&self, context: Context, state: &mut State, out: &mut Emitter<'_>) {
         match context {
             Context::Name => emit_value(self.kind(), None, "/attachment", out),
-            Context::Text(field) => emit_value(self.kind(), self.field(field), field, out),
+            // Of a value that is not there, what the model got.
+            Context::Text(field) => {
+                let value = self.field(field).or(self.line.rendered());
+                emit_value(self.kind(), value, field, out);
+            }
             Context::File { name, text: field } => {
                 emit_file_text(
                     self.kind(),
@@ -178,7 +183,8 @@ fn remote_session_change(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     );
 }
 
-/// A file that the user attached to the prompt, emitted with the hash of its content. The model may have read it before.
+/// A file that the user attached to the prompt, emitted with the hash of its content. The model may have read it before. The log may leave out the
+/// bytes of a document.
 fn attached_file(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let file = line
         .fields
@@ -186,17 +192,19 @@ fn attached_file(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
         .and_then(|content| content.member("file"));
     let content = text(file.and_then(|file| file.member("content")))
         .and_then(|content| content.decode().ok());
-    let image = file.and_then(|file| file.member("base64"));
-    let (hash, bytes) = match (&content, image) {
-        (Some(content), _) => (Hash::of_lossless_text(content), Some(content.len() as u64)),
-        (None, _) => text(image).and_then(base64_hash).unzip(),
+    let of_file = |name| file.and_then(|file| file.member(name));
+    let (hash, bytes) = match &content {
+        Some(content) => (Hash::of_lossless_text(content), Some(content.len() as u64)),
+        None => text(of_file("base64")).and_then(base64_hash).unzip(),
     };
+    let size = || of_file("originalSize").and_then(Value::unsigned);
     let context = ImplicitInput {
         name: Text::Plain(line.kind()),
         file: text(line.fields.filename()),
         hash,
-        bytes,
-        text: None,
+        bytes: bytes.or_else(size),
+        // Of a notebook the log has the cells, not the file.
+        text: of_file("cells").map(Value::json),
     };
     out.emit(Meta::Context(context), "/attachment/content");
 }
@@ -222,6 +230,32 @@ fn nested_memory(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
         Pointer::At("/attachment/content"),
         out,
     );
+}
+
+/// A resource of an MCP server that a prompt names, with its texts. One that was not read has none.
+fn mcp_resource(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
+    const CONTENTS: &str = "/attachment/content/contents";
+    let contents = line
+        .fields
+        .content()
+        .and_then(|content| content.member("contents"));
+    let mut is_any = false;
+    for (index, item) in contents.into_iter().flat_map(Value::elements).enumerate() {
+        let bytes = text(item.member("blob")).and_then(base64_hash).unzip();
+        let resource = ImplicitInput {
+            name: Text::Plain(line.kind()),
+            file: text(line.member("uri")),
+            hash: bytes.0,
+            bytes: bytes.1,
+            text: text(item.member("text")),
+        };
+        out.emit(Meta::Context(resource), Pointer::Item(CONTENTS, index));
+        is_any = true;
+    }
+    if !is_any {
+        let uri = text(line.member("uri"));
+        emit_file_text(line.kind(), uri, None, Pointer::At("/attachment"), out);
+    }
 }
 
 /// The instruction files of the project and of the user (2.1.275 and later).
@@ -273,39 +307,61 @@ fn prompt_snapshot(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitt
     }
 }
 
-/// A hook that ran (2.1.111 and later): its command and all that it printed.
+/// A hook that ran (2.1.111 and later): its command, or what became of it, and all that it printed. Its words that the model got are context.
 fn hook(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let member = |name| line.member(name);
     let name = non_empty_text(member("hookName")).unwrap_or(Text::Plain("hook"));
     let blocking = |name| member("blockingError").and_then(|error| error.member(name));
-    let command = member("command").or(blocking("command"));
-    let fields = [
-        command,
-        member("content"),
-        member("message"),
+    let parent = text(member("toolUseID")).and_then(|id| out.seq_of_call(id));
+    let words = texts_of([member("content"), blocking("blockingError")]);
+    let own = [
+        member("command").or(blocking("command")),
         member("stdout"),
         member("stderr"),
-        blocking("blockingError"),
     ];
-    let mut texts: Vec<Text<'_>> = fields
+    // Later versions log the text that the model got (`rendered`); this type always stands for such a text.
+    let is_given = line.line.rendered().is_some() || line.kind() == "hook_additional_context";
+    let (shown, given) = if is_given {
+        (texts_of(own), words.clone())
+    } else {
+        let [command, stdout, stderr] = own;
+        let fields = [command, member("content"), stdout, stderr];
+        (
+            texts_of(fields.into_iter().chain([blocking("blockingError")])),
+            Vec::new(),
+        )
+    };
+    let kind = shown.is_empty().then_some(Text::Plain(line.kind()));
+    for text in kind.into_iter().chain(shown) {
+        out.emit_child(parent, Meta::system(name, Some(text)), "/attachment");
+    }
+    let response = |name| member("response").and_then(|response| response.member(name));
+    let added =
+        response("hookSpecificOutput").and_then(|output| output.member("additionalContext"));
+    let from_behind = texts_of([response("systemMessage"), added]);
+    for text in given.into_iter().chain(from_behind) {
+        let context = ImplicitInput::of_text("hook", Some(text));
+        out.emit_child(parent, Meta::Context(context), "/attachment");
+    }
+    if let Some(reason) = non_empty_text(member("message")) {
+        let stopped = Meta::Interrupt { text: Some(reason) };
+        out.emit_child(parent, stopped, Pointer::At("/attachment/message"));
+    }
+    if is_true(member("isOwnText")) {
+        emit_modified_files(&words, (text(member("toolUseID")), parent), out);
+    }
+}
+
+/// The texts of some members, each of them once in a row.
+fn texts_of<'a>(fields: impl IntoIterator<Item = Field<'a>>) -> Vec<Text<'a>> {
+    let mut texts: Vec<Text<'a>> = fields
         .into_iter()
         .flat_map(one_or_many)
         .filter_map(Value::text)
         .filter(|text| !text.is_empty())
         .collect();
     texts.dedup_by(|one, other| one.raw() == other.raw());
-    let parent = text(member("toolUseID")).and_then(|id| out.seq_of_call(id));
-    for text in texts
-        .iter()
-        .copied()
-        .map(Some)
-        .chain(texts.is_empty().then_some(None))
-    {
-        out.emit_child(parent, Meta::system(name, text), "/attachment");
-    }
-    if is_true(member("isOwnText")) {
-        emit_modified_files(&texts, (text(member("toolUseID")), parent), out);
-    }
+    texts
 }
 
 /// Emits the files that a hook has changed after an edit, as the harness's own texts name them (2.1.170 and later).

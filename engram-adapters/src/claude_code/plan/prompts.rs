@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use engram_core::keys::hash64;
+use engram_core::keys::{KeyMap, hash64};
 
 use super::agents::Agents;
 use super::repeats::Skip;
@@ -55,6 +55,7 @@ pub(in crate::claude_code) fn prompts(notes: &Notes, agents: &Agents, skip: &Ski
     let mut queue: Vec<Queued> = Vec::new();
     // Where logs have attachments (2.1.100 and later), `/clear` is a record of the session that it begins.
     let has_attachments = notes.all.iter().any(|note| note.kind == Kind::Attachment);
+    let last = last_lines(notes, skip);
     for (at, note) in notes
         .all
         .iter()
@@ -86,12 +87,12 @@ pub(in crate::claude_code) fn prompts(notes: &Notes, agents: &Agents, skip: &Ski
             }
             Kind::User if !is_agents => pass(&mut queue, note),
             Kind::Dequeue => {
-                release(
-                    &mut queue,
-                    |queued| queued.is_passed && !queued.clears,
-                    at,
-                    &mut found,
-                );
+                // Prompts leave by their priority, and those of blocks have no words here: another one may have been sent.
+                let is_due = |queued: &Queued| {
+                    let follows = last.get(&queued.key).is_some_and(|line| *line > at);
+                    queued.is_passed && !queued.clears && !follows
+                };
+                release(&mut queue, is_due, at, &mut found);
                 if let Some(next) = queue.iter_mut().find(|queued| queued.sent.is_none()) {
                     next.sent = Some(note.time);
                 }
@@ -119,6 +120,22 @@ pub(in crate::claude_code) fn prompts(notes: &Notes, agents: &Agents, skip: &Ski
             .map(|queued| queued.at),
     );
     found
+}
+
+/// The last line of the conversation with each text, in a log with a queue.
+fn last_lines(notes: &Notes, skip: &Skip<'_>) -> KeyMap<usize> {
+    let mut last = KeyMap::default();
+    if !notes.all.iter().any(|note| note.kind == Kind::Enqueue) {
+        return last;
+    }
+    for (at, note) in notes.all.iter().enumerate() {
+        if note.kind == Kind::User && !skip.has(at) {
+            let texts = notes.blocks_of(at).iter();
+            let keys = texts.filter(|block| block.kind == BlockKind::Text);
+            last.extend(keys.map(|block| (block.key, at)));
+        }
+    }
+    last
 }
 
 fn remove(queue: &mut Vec<Queued>, key: u64) {
@@ -253,6 +270,18 @@ mod tests {
             queue(Kind::Dequeue, 0, 4),
         ];
         assert_eq!(decided(&lines).before, BTreeMap::from([(3, vec![0])]));
+    }
+
+    #[test]
+    fn a_prompt_that_is_sent_behind_later_ones_is_told_where_the_conversation_has_it() {
+        let lines = [
+            queue(Kind::Enqueue, 5, 1),
+            queue(Kind::Dequeue, 0, 2),
+            (Note { time: 3, ..user() }, vec![text(9)]),
+            queue(Kind::Dequeue, 0, 4),
+            (Note { time: 5, ..user() }, vec![text(5)]),
+        ];
+        assert_eq!(decided(&lines), Prompts::default());
     }
 
     #[test]

@@ -192,11 +192,14 @@ fn hook_output_is_emitted_once() {
     let blocked = json!({"type": "hook_blocking_error", "hookName": "Stop", "blockingError": {"blockingError": "not done yet"}});
     let stopped = json!({"type": "hook_stopped_continuation", "hookName": "Stop", "message": "stop everything"});
     let cancelled = json!({"type": "hook_cancelled", "hookName": "Stop"});
+    let deferred = json!({"type": "hook_deferred_tool", "hookName": "settings", "hookEvent": "PreToolUse", "toolUseID": "t1", "toolName": "Bash",
+        "toolInput": {"command": "touch a"}, "permissionMode": "default"});
     let lines = [
         attached(1, hook),
         attached(2, blocked),
         attached(3, cancelled),
         attached(4, stopped),
+        attached(5, deferred),
     ];
     let metas = events(&lines, "meta");
     let notices: Vec<_> = metas
@@ -204,17 +207,181 @@ fn hook_output_is_emitted_once() {
         .filter(|event| event["label"] == "system")
         .map(|event| (&event["name"], &event["text"]))
         .collect();
-    let bash = json!("PreToolUse:Bash");
-    let (stop, none) = (json!("Stop"), Value::Null);
+    let (bash, stop) = (json!("PreToolUse:Bash"), json!("Stop"));
     let expected = [
         (&bash, &json!("check it")),
         (&bash, &json!("all well")),
         (&stop, &json!("not done yet")),
-        (&stop, &none),
-        (&stop, &json!("stop everything")),
+        (&stop, &json!("hook_cancelled")),
+        (&stop, &json!("hook_stopped_continuation")),
+        (&json!("settings"), &json!("hook_deferred_tool")),
     ];
     assert_eq!(notices, expected);
+    let stopped: Vec<_> = metas
+        .iter()
+        .filter(|event| event["label"] == "interrupt")
+        .map(|event| &event["text"])
+        .collect();
+    assert_eq!(stopped, ["stop everything"]);
     assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
+fn words_of_a_hook_that_the_model_got_are_context() {
+    let given = |number, hook: Value| {
+        let mut line = attached(number, hook);
+        line["rendered"] =
+            json!([{"content": "<system-reminder>\nas the model got it\n</system-reminder>"}]);
+        line
+    };
+    let prompt = json!({"type": "hook_success", "hookName": "UserPromptSubmit", "command": "day", "content": "today is monday", "stdout": "today is monday\n"});
+    let quiet = json!({"type": "hook_success", "hookName": "PostToolUse:Write", "command": "format", "content": "done", "stdout": "done"});
+    let added = json!({"type": "hook_additional_context", "hookName": "PreToolUse:Bash", "content": ["docs are old"]});
+    let blocked = json!({"type": "hook_blocking_error", "hookName": "Stop", "blockingError": {"blockingError": "run the tests", "command": "stop"}});
+    let lines = [
+        given(1, prompt),
+        attached(2, quiet),
+        attached(3, added),
+        given(4, blocked),
+    ];
+    let metas = events(&lines, "meta");
+    let of = |label: &str| -> Vec<String> {
+        metas
+            .iter()
+            .filter(|event| event["label"] == label)
+            .map(|event| {
+                format!(
+                    "{}={}",
+                    event["name"].as_str().unwrap(),
+                    event["text"].as_str().unwrap()
+                )
+            })
+            .collect()
+    };
+    assert_eq!(
+        of("context"),
+        [
+            "hook=today is monday",
+            "hook=docs are old",
+            "hook=run the tests"
+        ]
+    );
+    assert_eq!(
+        of("system"),
+        [
+            "UserPromptSubmit=day",
+            "UserPromptSubmit=today is monday\n",
+            "PostToolUse:Write=format",
+            "PostToolUse:Write=done",
+            "PreToolUse:Bash=hook_additional_context",
+            "Stop=stop",
+        ]
+    );
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
+fn a_resource_that_a_prompt_names_is_context() {
+    let resource = |contents: Value| json!({"type": "mcp_resource", "server": "rich", "uri": "doc://one", "name": "one", "content": {"contents": contents}});
+    let read = json!([
+        {"uri": "doc://one", "mimeType": "text/plain", "text": "text of it"},
+        {"uri": "doc://one", "mimeType": "image/png", "blob": "Zm9v"},
+    ]);
+    let mut unread = resource(json!([]));
+    unread["unread"] = json!("denied");
+    let lines = [attached(1, resource(read)), attached(2, unread)];
+    let found: Vec<Value> = events(&lines, "meta")
+        .iter()
+        .filter(|event| event["name"] == "mcp_resource")
+        .map(|event| json!([event["label"], event["file"], event["text"], event["bytes"]]))
+        .collect();
+    assert_eq!(
+        json!(found),
+        json!([
+            ["context", "doc://one", "text of it", null],
+            ["context", "doc://one", null, 3],
+            ["context", "doc://one", null, null],
+        ])
+    );
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
+fn what_a_prompt_mentions_is_context_as_the_log_has_it() {
+    let file = |kind: &str, file: Value| json!({"type": "file", "filename": "/p/a", "content": {"type": kind, "file": file}});
+    let cells =
+        json!([{"cellType": "code", "source": "print(1)", "cell_id": "c1", "language": "python"}]);
+    let lines = [
+        attached(
+            1,
+            file(
+                "pdf",
+                json!({"filePath": "/p/a", "base64": "", "originalSize": 7725}),
+            ),
+        ),
+        attached(
+            2,
+            file("notebook", json!({"filePath": "/p/a", "cells": cells})),
+        ),
+        attached(3, json!({"type": "agent_mention", "agentType": "Explore"})),
+    ];
+    let found: Vec<Value> = events(&lines, "meta")
+        .iter()
+        .filter(|event| event["label"] == "context")
+        .map(|event| json!([event["name"], event["hash"], event["bytes"], event["text"]]))
+        .collect();
+    assert_eq!(
+        json!(found),
+        json!([
+            ["file", null, 7725, null],
+            ["file", null, null, cells.to_string()],
+            ["agent_mention", null, null, "Explore"],
+        ])
+    );
+    assert_eq!(unaccounted_bytes(&lines), 0);
+    assert!(tape(&lines, Policy::Strict).is_ok());
+}
+
+#[test]
+fn changed_settings_are_context() {
+    let environment = json!({"workingDirectory": "/p", "isWorktree": false, "isGitRepo": true, "additionalWorkingDirectories": ["/q"],
+        "platform": "linux", "shell": "bash", "osVersion": "Linux"});
+    let changes =
+        json!([{"field": "additionalWorkingDirectories", "added": ["/q"], "removed": []}]);
+    let mut reset = attached(
+        3,
+        json!({"type": "output_style_instructions", "style": null}),
+    );
+    reset["rendered"] = json!([{"content": "The output style was reset to the default."}]);
+    let lines = [
+        attached(1, json!({"type": "language", "language": "german"})),
+        attached(2, json!({"type": "ultrathink_effort"})),
+        reset,
+        attached(
+            4,
+            json!({"type": "environment", "snapshot": environment, "changes": changes}),
+        ),
+    ];
+    let found: Vec<Value> = events(&lines, "meta")
+        .iter()
+        .filter(|event| event["label"] == "context")
+        .map(|event| {
+            json!([
+                event["name"],
+                event["text"].as_str().map(|text| text.contains("reset"))
+            ])
+        })
+        .collect();
+    assert_eq!(
+        json!(found),
+        json!([
+            ["language", false],
+            ["ultrathink_effort", null],
+            ["output_style_instructions", true],
+            ["environment", false],
+        ])
+    );
+    assert!(tape(&lines, Policy::Strict).is_ok());
 }
 
 #[test]

@@ -250,6 +250,46 @@ fn every_file_that_a_command_changed_is_an_edit() {
 }
 
 #[test]
+fn files_that_the_harness_names_to_the_model_are_edits() {
+    let hint = "[This command modified 2 files you've previously read: src/a.py, ../b.py. Call Read before editing.]";
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "sed -i s/a/b/ src/a.py"}}]);
+    let output = |diff: Value| {
+        let mut output = json!({"stdout": "", "stderr": "", "interrupted": false, "staleReadFileStateHint": hint});
+        if !diff.is_null() {
+            output["bashEditDiff"] = diff;
+        }
+        let mut result = result_line("2.1.332", 2, "t1", hint, Some(output));
+        result["cwd"] = json!("/p/q");
+        [assistant_line("2.1.332", 1, "m1", call.clone()), result]
+    };
+    for diff in [
+        Value::Null,
+        json!({"files": [], "moreFiles": 0, "unavailable": true}),
+    ] {
+        let lines = output(diff);
+        let files: Vec<Value> = events(&lines, "code.edit")
+            .iter()
+            .map(|edit| json!([edit["op"], edit["file"], edit["call_id"]]))
+            .collect();
+        assert_eq!(
+            json!(files),
+            json!([
+                ["update", "/p/q/src/a.py", "t1"],
+                ["update", "/p/b.py", "t1"]
+            ])
+        );
+        assert!(events(&lines, "tool.result")[0].get("stdout").is_none());
+        assert!(
+            events(&lines, "meta")
+                .iter()
+                .any(|event| event["text"] == hint)
+        );
+    }
+    let nothing_changed = output(json!({"files": [], "moreFiles": 0}));
+    assert!(events(&nothing_changed, "code.edit").is_empty());
+}
+
+#[test]
 fn silent_command_has_no_output() {
     let call =
         json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "true"}}]);

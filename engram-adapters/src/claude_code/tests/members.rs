@@ -260,7 +260,7 @@ fn arguments_are_compared_if_a_result_needs_what_they_lack() {
 
 #[test]
 fn types_that_only_the_program_lists_are_notices() {
-    let said = json!({"attachment": {"type": "mcp_resource", "uri": "doc://one"}});
+    let said = json!({"attachment": {"type": "memory_update", "uri": "doc://one"}});
     let lines = [
         call("Read", &json!({"file_path": "a"})),
         line(VERSION, 2, "derived-from", json!({"from": "another"})),
@@ -272,6 +272,6 @@ fn types_that_only_the_program_lists_are_notices() {
         .filter(|event| event["label"] == "system")
         .map(|event| &event["name"])
         .collect();
-    assert_eq!(notices, ["derived-from", "mcp_resource"]);
+    assert_eq!(notices, ["derived-from", "memory_update"]);
     assert_eq!(unaccounted_values(&lines), [""; 0]);
 }

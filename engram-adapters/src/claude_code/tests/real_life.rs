@@ -181,7 +181,14 @@ fn a_hook_that_ran_behind_is_a_notice() {
         .filter(|event| !event["text"].is_null())
         .map(|event| event["text"].clone())
         .collect();
-    assert_eq!(texts, [json!(printed), json!(budget.to_string())]);
+    assert_eq!(
+        texts,
+        [
+            json!(printed),
+            json!("shown from behind"),
+            json!(budget.to_string())
+        ]
+    );
 }
 
 #[test]

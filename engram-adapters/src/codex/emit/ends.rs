@@ -18,7 +18,8 @@ use super::State;
 use super::edits::{Applied, emit_listed_changes};
 use super::nested_calls::{NestedTool, emit_nested_call};
 use super::output_text::{
-    ExitFacts, is_truncated_copy, printed_by, status_of_mcp_error, strip_framing, strip_line_count,
+    ExitFacts, is_of_harness, is_truncated_copy, printed_by, status_of_mcp_error, strip_framing,
+    strip_line_count,
 };
 use crate::codex::blocks::{is_empty_token, joined_texts, unquote};
 use crate::codex::format::rule;
@@ -137,6 +138,18 @@ impl<'r> ScreenEnd<'r> {
                 .success()
                 .map(|success| of_success(success.is_true())),
         }
+    }
+
+    /// True if the output for the model (a token) is not that of the harness: the call ran, and the words of a hook stand in its place
+    /// (`PostToolUse`, 0.171.0: recorded).
+    pub fn is_replaced_by(&self, end: &EndFacts<'_>, output: &str) -> bool {
+        let has_run = match self.call_type {
+            CallType::Command => end.exit.is_some(),
+            CallType::Patch => end.status == Some(Status::Ok),
+            CallType::Mcp | CallType::Client => false,
+        };
+        let is_copy = || end.is_in_output(output) || end.is_cut_in_output(output);
+        has_run && end.text().is_some() && !is_of_harness(output) && !is_copy()
     }
 
     /// The script that a shell ran: `["/bin/bash", "-lc", "ls"]`.
@@ -269,6 +282,18 @@ impl<'e> EndFacts<'e> {
 
     /// The result of a call that has no output for the model.
     fn result<'h>(&'h self, tool: Option<&'h str>, call_id: Text<'h>) -> ToolResult<'h> {
+        self.with_streams(ToolResult {
+            tool: tool.map(Text::Plain),
+            call_id: Some(call_id),
+            status: self.status,
+            exit: self.exit,
+            duration_ms: self.duration_ms,
+            ..ToolResult::default()
+        })
+    }
+
+    /// A result with its output and error output.
+    pub fn with_streams<'h>(&'h self, result: ToolResult<'h>) -> ToolResult<'h> {
         let stderr = self
             .stderr
             .as_deref()
@@ -278,10 +303,6 @@ impl<'e> EndFacts<'e> {
                 && memmem::find(token.as_bytes(), CUT_MARK.as_bytes()).is_some()
         };
         ToolResult {
-            tool: tool.map(Text::Plain),
-            call_id: Some(call_id),
-            status: self.status,
-            exit: self.exit,
             stdout: self
                 .stdout
                 .as_deref()
@@ -289,8 +310,7 @@ impl<'e> EndFacts<'e> {
                 .map(Text::Token),
             stderr: stderr.map(Text::Token),
             truncated: self.stdout.as_deref().is_some_and(is_cut),
-            duration_ms: self.duration_ms,
-            ..ToolResult::default()
+            ..result
         }
     }
 

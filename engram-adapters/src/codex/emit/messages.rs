@@ -1,5 +1,7 @@
 //! Messages and reasonings of the model's side: response items.
 
+use std::collections::BTreeMap;
+
 use engram_core::emit::Pointer;
 use engram_core::event::{Attachment, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
@@ -16,7 +18,10 @@ use crate::codex::format::rule;
 use crate::codex::plan::prompts::PartFate;
 use crate::codex::readers::{Delivered, Message, Part, Reasoning};
 use crate::codex::record::Record;
-use crate::codex::wrappers::{AROUND_COMMAND, BEFORE_WORDS, may_be_command, may_have_context};
+use crate::codex::wrappers::{
+    AROUND_COMMAND, BEFORE_WORDS, MEDIA_TAG, is_media_tag, may_be_command, may_have_context,
+    path_in_tag,
+};
 use crate::shared::wrappers::{Part as Wrapped, split};
 
 /// What a record says of an answer besides its text.
@@ -207,19 +212,30 @@ fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
             .copied()
             .unwrap_or_default()
     };
+    let parts: Vec<Part<'_>> = elements(message.content()).map(Part::lenient).collect();
+    let tags = media_tags(&parts, |index| fate(index) == PartFate::Harness);
     let mut attachments: Vec<Attachment<'_>> = Vec::new();
     let mut images_by = sender;
-    for (index, value) in elements(message.content()).enumerate() {
-        let image = blocks::media(&Part::lenient(value))
+    for (index, part) in parts.iter().enumerate() {
+        let image = blocks::media(part)
             .filter(|_| fate(index) != PartFate::Dropped)
             .and_then(media::data_url);
         if let Some(image) = image {
-            attachments.push(image);
+            let tag = index.checked_sub(1).and_then(|before| tags.get(&before));
+            let path = tag.and_then(|tag| path_in_tag(tag)).map(Text::Plain);
+            attachments.push(Attachment {
+                name: path.or(image.name),
+                ..image
+            });
             images_by = author(fate(index), sender);
         }
     }
     for (index, value) in elements(message.content()).enumerate() {
         let part = Part::lenient(value);
+        if let Some(tag) = tags.get(&index) {
+            emit_wrapper(MEDIA_TAG, tag, Pointer::Field(list, index, "/text"), out);
+            continue;
+        }
         match part.text().filter(|_| is_text(&part)) {
             Some(_) if fate(index) == PartFate::Dropped => {}
             Some(prompt) => {
@@ -248,6 +264,24 @@ fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
             Pointer::At(list),
         );
     }
+}
+
+/// The texts of the harness that are directly before or behind an image or a sound, by their place.
+fn media_tags(parts: &[Part<'_>], is_harness: impl Fn(usize) -> bool) -> BTreeMap<usize, String> {
+    let is_media_at = |at: Option<usize>| at.and_then(|at| parts.get(at)).is_some_and(is_media);
+    let tag = |(index, part): (usize, &Part<'_>)| {
+        let text = part.text().filter(|_| is_text(part) && is_harness(index))?;
+        let token = unquote(text.raw());
+        let neighbour = if token.starts_with("</") {
+            index.checked_sub(1)
+        } else {
+            index.checked_add(1)
+        };
+        let is_tag = is_media_tag(token) && is_media_at(neighbour);
+        let decoded = is_tag.then(|| text.text()?.decode().ok()).flatten()?;
+        Some((index, decoded.into_owned()))
+    };
+    parts.iter().enumerate().filter_map(tag).collect()
 }
 
 /// Emits a text in the user's place. What a client put before the words of a person is context.

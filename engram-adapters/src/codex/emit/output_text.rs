@@ -277,6 +277,8 @@ const BLOCKED: &str = "Command blocked by PreToolUse hook: ";
 const STATUS_PREFIXES: &[(&str, Status)] = &[
     (BLOCKED, Status::Denied),
     ("aborted by user", Status::Cancelled),
+    // A check of the patch, before anybody is asked. All other reasons are a denial (codex-rs/core/src/safety.rs).
+    ("patch rejected: empty patch", Status::Error),
     ("patch rejected", Status::Denied),
     ("approval policy is ", Status::Denied),
     ("rejected by user", Status::Denied),
@@ -398,6 +400,18 @@ pub fn strip_framing(text: &str) -> &str {
             },
         )
         .text
+}
+
+/// True if an output (a token) has the form that the harness gives to what a command printed or a patch changed.
+pub fn is_of_harness(token: &str) -> bool {
+    let framing = Framing {
+        may_nest: true,
+        ..Framing::default()
+    };
+    let body = ExitFacts::default().read_framing(unquote(token), framing);
+    body.is_printed
+        || may_be_wrapped(token)
+        || ExitFacts::of_body(body.text) != ExitFacts::default()
 }
 
 /// The text after the line count at the beginning of a truncated output.
@@ -559,7 +573,16 @@ mod tests {
 
     #[test]
     fn refusals_and_failures_have_a_status() {
-        assert_eq!(facts("patch rejected by user").status, Some(Status::Denied));
+        for (text, status) in [
+            ("patch rejected by user", Status::Denied),
+            (
+                "patch rejected: writing outside of the project; rejected by user approval settings",
+                Status::Denied,
+            ),
+            ("patch rejected: empty patch", Status::Error),
+        ] {
+            assert_eq!(facts(text).status, Some(status), "{text}");
+        }
         assert_eq!(
             facts("exec_command failed: CreateProcess { message: \"Rejected(\\\"rejected by user\\\")\" }").status,
             Some(Status::Denied)

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Meta, ToolResult};
+use engram_core::event::{ImplicitInput, Meta, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Lookup};
 use engram_core::text::Text;
@@ -12,7 +12,7 @@ use crate::shared::media;
 use crate::shared::value::{StructuralIndex, Value, elements, raw_str, text};
 
 use super::State;
-use super::ends::{Place, ScreenEnd};
+use super::ends::{EndFacts, Place, ScreenEnd};
 use super::output_text::printed_by;
 use super::patch_text::{Patch, emit_patch_text, patch_of_command, patch_of_input};
 use super::tool_calls::object_or_list;
@@ -115,7 +115,15 @@ fn emit_result(
         emit_unknown_parts(output, at, out);
         return;
     };
-    let end = ScreenEnd::in_value(name, value).facts();
+    let screen = ScreenEnd::in_value(name, value);
+    let end = screen.facts();
+    if facts.status.is_none()
+        && output.text().is_some()
+        && screen.is_replaced_by(&end, output.raw())
+    {
+        emit_replaced(result, &end, Pointer::At(at), out);
+        return;
+    }
     end.complete(&mut result);
     out.emit(result, at);
     if let Some(call_id) = text(item.call_id()) {
@@ -133,6 +141,19 @@ fn emit_result(
         end.emit_plain_text(printed, &place, out);
     }
     emit_unknown_parts(output, at, out);
+}
+
+/// Emits a result of which the model got the words of a hook alone: what the call printed, and the words.
+fn emit_replaced(
+    result: ToolResult<'_>,
+    end: &EndFacts<'_>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
+    let (call_id, words) = (result.call_id, result.stdout);
+    out.emit(end.with_streams(result), at);
+    let hook = Meta::Context(ImplicitInput::of_text("hook", words));
+    out.emit_child(call_id.and_then(|id| out.seq_of_call(id)), hook, at);
 }
 
 /// The end of a call in its line: the last part of its type, where it is, and its value.

@@ -1,7 +1,10 @@
 //! Calls and their results. One table lists what is read from the value that each tool returns.
 
 use engram_core::emit::{Fault, Pointer};
-use engram_core::event::{CodeEdit, CodeRead, EditOp, Meta, Range, Status, ToolCall, ToolResult};
+use engram_core::event::{
+    Attachment, CodeEdit, CodeRead, EditOp, Meta, Range, Status, ToolCall, ToolResult,
+};
+use engram_core::hash::Hash;
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
@@ -204,22 +207,47 @@ fn read_output<'a>(value: &SdkReturned<'a>, result: &mut ToolResult<'a>) {
     result.stdout = non_empty_text(value.content());
 }
 
-/// The one text that an MCP tool returned, or all its parts as JSON.
+/// What an MCP tool returned: its pictures, and its one text, or all of it as JSON.
 fn mcp_output<'a>(value: &SdkReturned<'a>, result: &mut ToolResult<'a>) {
+    let parts = || value.content().into_iter().flat_map(Value::elements);
+    result.attachments = parts().filter_map(picture).collect();
+    let others = || parts().filter(|part| picture(*part).is_none());
+    let only = match (others().next(), others().nth(1)) {
+        (Some(part), None) => part
+            .member("text")
+            .and_then(|text| non_empty_text(text.member("text"))),
+        _ => None,
+    };
+    let is_all_pictures = others().next().is_none() && !result.attachments.is_empty();
+    let output = only.or_else(|| (!is_all_pictures).then(|| value.object().json()));
     if is_true(value.is_error()) {
         result.status = Some(Status::Error);
+        result.stderr = output;
+    } else {
+        result.stdout = output;
     }
-    result.stdout = only_text(value.content()).or_else(|| Some(value.object().json()));
 }
 
-fn only_text(content: Field<'_>) -> Option<Text<'_>> {
-    let mut parts = content?.elements();
-    let text = parts.next()?.member("text")?.member("text");
-    if parts.next().is_some() {
-        None
-    } else {
-        non_empty_text(text)
-    }
+/// A picture that an MCP tool returned. The runtime writes its bytes as an object of numbers: `{"0":137,"1":80}` (1.0.32: recorded).
+fn picture(part: Value<'_>) -> Option<Attachment<'_>> {
+    let image = part.member("image")?;
+    let byte = |(at, (name, value)): (usize, (&str, Value<'_>))| {
+        let is_next = name == at.to_string();
+        is_next.then(|| value.raw().parse::<u8>().ok()).flatten()
+    };
+    let bytes: Option<Vec<u8>> = image
+        .member("data")?
+        .members()
+        .enumerate()
+        .map(byte)
+        .collect();
+    let bytes = bytes.filter(|bytes| !bytes.is_empty())?;
+    Some(Attachment {
+        media_type: text(image.member("mimeType")),
+        hash: Some(Hash::of_bytes(&bytes)),
+        bytes: Some(bytes.len() as u64),
+        name: None,
+    })
 }
 
 fn json_output<'a>(value: &SdkReturned<'a>, result: &mut ToolResult<'a>) {

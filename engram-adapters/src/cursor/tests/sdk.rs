@@ -86,6 +86,54 @@ fn pieces_of_a_message_are_joined() {
 }
 
 #[test]
+fn pictures_of_a_server_are_attachments() {
+    let call = |id: &str, status: &str, result: &str| {
+        message(&format!(
+            r#""type":"tool_call","call_id":"{id}","name":"mcp","status":"{status}","args":{{"providerIdentifier":"s","toolName":"see","args":{{}}}}{result}"#
+        ))
+    };
+    let returned = |id: &str, content: &str, is_error: bool| {
+        let result = format!(
+            r#","result":{{"status":"success","value":{{"content":[{content}],"isError":{is_error}}}}}"#
+        );
+        call(id, "running", "") + &call(id, "completed", &result)
+    };
+    let picture = r#"{"image":{"data":{"0":137,"1":80,"2":78},"mimeType":"image/png"}}"#;
+    let words = r#"{"text":{"text":"a picture"}}"#;
+    let log = [
+        returned("c1", &format!("{words},{picture}"), false),
+        returned("c2", picture, false),
+        returned(
+            "c3",
+            r#"{"image":{"data":{"1":137},"mimeType":"image/png"}}"#,
+            false,
+        ),
+        returned("c4", words, true),
+    ]
+    .concat();
+    let tape = valid_tape(&log);
+    let results: Vec<Value> = events(&tape)
+        .into_iter()
+        .filter(|event| event["k"] == "tool.result")
+        .collect();
+    assert_eq!(results[0]["stdout"], "a picture");
+    let hash = engram_core::hash::Hash::of_bytes(&[137, 80, 78]).to_string();
+    for result in &results[..2] {
+        let attachment = &result["attachments"][0];
+        assert_eq!(
+            (&attachment["hash"], &attachment["media_type"]),
+            (&Value::from(hash.clone()), &Value::from("image/png"))
+        );
+    }
+    assert!(results[1].get("stdout").is_none());
+    assert!(results[2]["stdout"].as_str().unwrap().contains("137"));
+    assert_eq!(
+        (&results[3]["stderr"], &results[3]["status"]),
+        (&Value::from("a picture"), &Value::from("error"))
+    );
+}
+
+#[test]
 fn events_of_a_run_count_once() {
     let once = store(
         "",

@@ -62,11 +62,14 @@ pub(super) fn no_text(_: &ResultFields<'_>, _: &mut ToolResult<'_>) {}
 
 /// The one text part that an MCP tool returned, or all its parts as JSON.
 pub(super) fn mcp_parts<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) {
+    let parts = fields.content().map(|_| fields.json());
+    let output = only_text(fields.content()).or(parts);
     if is_true(fields.is_error()) {
         result.status = Some(Status::Error);
+        result.stderr = output;
+    } else {
+        result.stdout = output;
     }
-    let parts = fields.content().map(|_| fields.json());
-    result.stdout = only_text(fields.content()).or(parts);
 }
 
 /// The whole result as JSON, unless it is empty.

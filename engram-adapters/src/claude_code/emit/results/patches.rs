@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use engram_core::emit::Pointer;
 use engram_core::event::{CodeEdit, EditOp, Range};
+use engram_core::file_path::full_path;
 use engram_core::hash::Hash;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -93,6 +94,67 @@ pub(super) fn emit_shell_diff(
         }
     }
     changed.iter().for_each(|path| calls.set_changed(*path));
+}
+
+/// What stands around the names of files in a hint to the model.
+const MODIFIED: &str = "[This command modified ";
+const NAMES: &str = " you've previously read: ";
+const AFTER_NAMES: &str = ". Call ";
+/// The harness names this many of them.
+const MAX_NAMES: usize = 5;
+
+/// The files that a command changed, as the harness names them to the model: those that the model had read before, relative to the directory
+/// of the session. Commands that rewrite files in place (`sed -i`, formatters) have this hint (2.1.329 to 2.1.332:
+/// recorded).
+#[cold]
+pub(super) fn emit_named_files(
+    result: &ResultContext<'_>,
+    hint: Text<'_>,
+    calls: &mut OpenCalls,
+    out: &mut Emitter,
+) {
+    let Ok(hint) = hint.decode() else { return };
+    let cwd = result.cwd.and_then(|cwd| cwd.decode().ok());
+    for name in names_in(&hint) {
+        let full = cwd
+            .as_deref()
+            .map_or(Cow::Borrowed(name), |cwd| full_path(cwd, name));
+        let file = Text::Plain(&full);
+        let is_others = result
+            .call
+            .as_ref()
+            .is_some_and(|call| calls.is_changed_since(call, file));
+        if !is_others {
+            let edit = CodeEdit {
+                call_id: result.call_id,
+                ..CodeEdit::new(EditOp::Update, file)
+            };
+            out.emit(edit, Pointer::At("/toolUseResult/staleReadFileStateHint"));
+            calls.set_changed(file);
+        }
+    }
+}
+
+/// The names in a hint. None if there are not as many as it says: a name may have a comma.
+fn names_in(hint: &str) -> Vec<&str> {
+    let parts = || {
+        let (count, rest) = hint.strip_prefix(MODIFIED)?.split_once(NAMES)?;
+        let count: usize = count.split(' ').next()?.parse().ok()?;
+        let names = &rest[..rest.rfind(AFTER_NAMES)?];
+        let more = format!(" and {} more", count.saturating_sub(MAX_NAMES));
+        let names = if count > MAX_NAMES {
+            names.strip_suffix(&more)?
+        } else {
+            names
+        };
+        let names: Vec<&str> = if count == 1 {
+            vec![names]
+        } else {
+            names.split(", ").collect()
+        };
+        (names.len() == count.min(MAX_NAMES)).then_some(names)
+    };
+    parts().unwrap_or_default()
 }
 
 /// One file of which the changed lines are shown.
@@ -301,5 +363,28 @@ mod tests {
                 && is_displayed_as("a\r", "a\r")
         );
         assert!(!is_displayed_as("\ta", " a") && !is_displayed_as("a\r", "a"));
+    }
+
+    #[test]
+    fn a_hint_names_files_or_none() {
+        let names = |text: &str| {
+            names_in(&format!(
+                "[This command modified {text}. Call Read before editing.]"
+            ))
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+        };
+        assert_eq!(names("1 file you've previously read: a, b.py"), ["a, b.py"]);
+        assert_eq!(
+            names("2 files you've previously read: a, ../b"),
+            ["a", "../b"]
+        );
+        assert_eq!(
+            names("7 files you've previously read: a, b, c, d, e and 2 more"),
+            ["a", "b", "c", "d", "e"]
+        );
+        assert_eq!(names("2 files you've previously read: a, b, c"), [""; 0]);
+        assert_eq!(names("some files"), [""; 0]);
     }
 }

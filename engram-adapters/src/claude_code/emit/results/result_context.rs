@@ -27,6 +27,8 @@ pub(super) struct ResultContext<'a> {
     pub structured: &'a Structured<'a>,
     /// None if the call is missing.
     pub call: Option<Call>,
+    /// The directory of the session when the call returned.
+    pub cwd: Option<Text<'a>>,
 }
 
 impl<'a> ResultContext<'a> {
@@ -300,12 +302,15 @@ pub(super) fn persisted_path(shown: &str) -> Option<&str> {
         .filter(|path| !path.is_empty())
 }
 
-/// True if a command printed nothing, and the model gets a text that says this: `(Bash completed with no output)`.
+/// True if a command printed nothing, and the model gets a text of the harness: that there was no output, or which files it changed.
 pub(super) fn is_placeholder(structured: &Structured<'_>, content: Option<Text<'_>>) -> bool {
     let is_silent = |stream: Field<'_>| {
         stream
             .and_then(Value::text)
             .is_some_and(|text| text.is_empty())
+    };
+    let is_hint = |content: Text<'_>| {
+        text(structured.stale_read_hint()).is_some_and(|hint| repeats(hint, Some(content)))
     };
     let names_no_output = |content: Text<'_>| {
         content.starts_with("(")
@@ -315,7 +320,7 @@ pub(super) fn is_placeholder(structured: &Structured<'_>, content: Option<Text<'
                 .ends_with(" completed with no output)")
             || content.eq_str("Tool ran without output or errors")
     };
-    content.is_some_and(names_no_output)
+    content.is_some_and(|content| names_no_output(content) || is_hint(content))
         && is_silent(structured.stdout())
         && is_silent(structured.stderr())
 }
@@ -393,6 +398,11 @@ const CANCELLED: &[&str] = &[
     "<tool_use_error>Cancelled",
 ];
 
+/// True if the log says that somebody decided against a call: a person, a rule of the settings, a hook.
+fn is_rejected(stated: Field<'_>) -> bool {
+    raw_str(stated.and_then(|stated| stated.member("decision"))) == "reject"
+}
+
 /// How the call ended.
 #[inline(never)]
 pub(super) fn status(
@@ -413,6 +423,7 @@ pub(super) fn status(
     } else if !is_true(block.is_error()) {
         Status::Ok
     } else if line.tool_denial_kind().is_some()
+        || is_rejected(line.permission_decision())
         || is_denied(line, block)
         || begins(&DENIED_BY_PERSON)
         || begins(DENIED)

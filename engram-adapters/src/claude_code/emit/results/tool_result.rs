@@ -14,7 +14,7 @@ use super::{edits, patches, reads};
 use crate::claude_code::blocks::{CONTENT, images};
 use crate::claude_code::emit::state::State;
 use crate::claude_code::readers::{Block, Line, Structured};
-use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{Value, elements, is_true, non_empty_text, raw_str, text};
 
 /// One `tool_result` block of a line, whose note is at this place. Returns false if it only repeats an earlier result.
 /// `is_structured_repeated`: an earlier result of the call has a structured form.
@@ -47,6 +47,7 @@ pub fn tool_result(
         content,
         structured,
         call: state.calls.close(key),
+        cwd: text(line.cwd()),
     };
     if is_new {
         emit_result(state, line, block, index, &result, out);
@@ -148,6 +149,8 @@ enum Shape<'a> {
     Read(Value<'a>),
     /// Bash (2.1.280 and later), if the command changed files.
     ShellDiff(Value<'a>),
+    /// Bash, if the harness did not compare the files: the text by which it names some of them to the model.
+    ShellNames(Text<'a>),
     /// NotebookEdit (2.1.0 and later), of this file.
     Notebook(Text<'a>),
     /// Edit, MultiEdit and Write, of this file.
@@ -164,8 +167,10 @@ impl<'a> Shape<'a> {
             Shape::OnlyArguments
         } else if let Some(file) = result.file().filter(|file| file.is_object()) {
             Shape::Read(file)
-        } else if let Some(diff) = result.bash_edit_diff() {
+        } else if let Some(diff) = result.bash_edit_diff().filter(has_looked) {
             Shape::ShellDiff(diff)
+        } else if let Some(names) = text(result.stale_read_hint()) {
+            Shape::ShellNames(names)
         } else if let Some(file) = text(result.notebook_path()) {
             Shape::Notebook(file)
         } else if let Some(file) = text(result.file_path()) {
@@ -176,6 +181,12 @@ impl<'a> Shape<'a> {
             Shape::Other
         }
     }
+}
+
+/// False if the harness did not find out what a command changed.
+fn has_looked(diff: &Value<'_>) -> bool {
+    let has_files = |name| elements(diff.member(name)).next().is_some();
+    !is_true(diff.member("unavailable")) || has_files("files") || has_files("changedFiles")
 }
 
 /// Up to 2.0.69 the result of a notebook edit does not name the file.
@@ -198,6 +209,7 @@ pub(super) fn emit_file_events(
     match Shape::of(structured) {
         Shape::Read(file) => reads::emit_read(result, file, &state.marked_files, buffer, out),
         Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, &mut state.calls, out),
+        Shape::ShellNames(names) => patches::emit_named_files(result, names, &mut state.calls, out),
         Shape::Notebook(file) => {
             state.calls.set_changed(file);
             edits::emit_notebook_edit(&result.edit_of(file), structured, out)
