@@ -16,6 +16,8 @@ pub static BUILTIN: &[&Registration] = &[
     &crate::gemini::REGISTRATION,
     #[cfg(feature = "cursor")]
     &crate::cursor::REGISTRATION,
+    #[cfg(feature = "pi")]
+    &crate::pi::REGISTRATION,
     #[cfg(feature = "tool-intent")]
     &crate::tool_intent::REGISTRATION,
 ];

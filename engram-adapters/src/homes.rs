@@ -41,7 +41,6 @@ pub fn homes(registry: &Registry, surroundings: &Surroundings<'_>) -> Vec<Home> 
 
 /// Programs whose sessions no adapter reads, with the directory below the home directory where recordings of them have their sessions.
 const UNREAD: &[(&str, &str)] = &[
-    ("Pi", ".pi/agent/sessions"),
     ("Copilot CLI", ".copilot/session-state"),
     ("Qwen Code", ".qwen/projects"),
     ("OpenClaw", ".openclaw/agents"),
@@ -70,7 +69,8 @@ pub fn unread_program_of(path: &Path) -> Option<&'static str> {
     feature = "codex",
     feature = "opencode",
     feature = "gemini",
-    feature = "cursor"
+    feature = "cursor",
+    feature = "pi"
 ))]
 mod tests {
     use std::ffi::OsString;
@@ -85,8 +85,8 @@ mod tests {
             Some("Qwen Code")
         );
         assert_eq!(
-            of("C:\\Users\\dev\\.pi\\agent\\sessions\\a.jsonl"),
-            Some("Pi")
+            of("C:\\Users\\dev\\.copilot\\session-state\\a.jsonl"),
+            Some("Copilot CLI")
         );
         assert_eq!(
             of("/home/dev/.trae/cli/sessions/2026/10/01/rollout-1.jsonl"),
@@ -126,6 +126,7 @@ mod tests {
             "cursor /h/.config/cursor",
             "cursor /h/.config/Cursor/User/globalStorage",
             "cursor /h/.config/Cursor/User/workspaceStorage",
+            "pi /h/.pi/agent/sessions",
         ];
         assert_eq!(found(System::Linux, &[("HOME", "/h")]), expected);
         let moved = found(
@@ -154,6 +155,7 @@ mod tests {
             ("CODEX_HOME", "/x"),
             ("GEMINI_CLI_HOME", "/g"),
             ("CURSOR_DATA_DIR", "/u"),
+            ("PI_CODING_AGENT_DIR", "/p"),
         ];
         let moved = found(System::Linux, &variables);
         assert_eq!(
@@ -166,7 +168,8 @@ mod tests {
             ]
         );
         assert!(
-            moved.contains(&"cursor /u".to_owned())
+            moved.contains(&"pi /p/sessions".to_owned())
+                && moved.contains(&"cursor /u".to_owned())
                 && moved.contains(&"cursor /h/.cursor".to_owned()),
             "{moved:?}"
         );

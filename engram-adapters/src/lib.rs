@@ -63,6 +63,8 @@ pub mod homes;
 pub mod open;
 #[cfg(feature = "opencode")]
 mod opencode;
+#[cfg(feature = "pi")]
+mod pi;
 mod prompt_history;
 mod registration;
 mod registry;

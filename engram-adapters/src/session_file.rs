@@ -69,7 +69,7 @@ impl SessionFile {
 
 /// True for hexadecimal digits and times, as harnesses name files: `2026-11-21T10-24-30-01a1fda2`.
 fn is_id(text: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b'-' | b'_' | b'T');
+    let is_part = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b'-' | b'_' | b'T' | b'Z');
     text.bytes().all(is_part) && text.bytes().any(|byte| byte.is_ascii_digit())
 }
 

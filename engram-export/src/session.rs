@@ -220,20 +220,18 @@ impl<'t> Session<'t> {
     }
 }
 
-/// Which of so many events rewinds took back. A rewind is the event to which it goes back, and its own place.
+/// Which of so many events rewinds took back. A rewind is the event to which it goes back, and its own place. One that a later rewind took
+/// back does not count: the person may go back to the end of a branch that was left.
 fn rewound(events: usize, rewinds: &[(usize, usize)]) -> Vec<bool> {
-    // Where parts that are taken back begin and end, so that each event is looked at once, whatever the rewinds.
-    let mut depth = vec![0i64; events + 1];
-    for (to, at) in rewinds {
-        depth[to.saturating_add(1).min(*at)] += 1;
-        depth[*at] -= 1;
+    let mut is_rewound = vec![false; events];
+    let mut first = events;
+    for (to, at) in rewinds.iter().rev() {
+        if *at < first {
+            first = to.saturating_add(1).min(*at);
+            is_rewound[first..*at].fill(true);
+        }
     }
-    let mut open = 0;
-    let is_open = |change: &i64| {
-        open += change;
-        open > 0
-    };
-    depth[..events].iter().map(is_open).collect()
+    is_rewound
 }
 
 /// Whose events they are: those of different sessions or agents, or of a copy and its original, are never one response.
@@ -455,15 +453,22 @@ mod tests {
 
     #[test]
     fn what_a_rewind_took_back_is_known() {
-        let tape = tape(&[
+        let mut events = vec![
             r#""k":"msg.out","text":"a"}"#,
             r#""k":"msg.out","text":"b"}"#,
             r#""k":"meta","label":"rewind","to":0}"#,
             r#""k":"msg.out","text":"c"}"#,
+        ];
+        let of = |events: &[&str]| {
+            let tape = tape(events);
+            Session::read(io::Cursor::new(&tape)).unwrap().rewound
+        };
+        assert_eq!(of(&events), [false, true, false, false]);
+        // Back to the end of the branch that was left.
+        events.extend([
+            r#""k":"meta","label":"rewind","to":1}"#,
+            r#""k":"msg.out","text":"d"}"#,
         ]);
-        assert_eq!(
-            Session::read(io::Cursor::new(&tape)).unwrap().rewound,
-            [false, true, false, false]
-        );
+        assert_eq!(of(&events), [false, false, true, true, false, false]);
     }
 }

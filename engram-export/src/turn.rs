@@ -3,10 +3,11 @@
 use engram_core::event::{Author, Event, EventRef, Meta};
 
 /// Finds the turn of each event of a tape: the `seq` of the latest `msg.in` of a person or an agent, at or before the event, that was
-/// not rewound. Events before the first prompt have none.
+/// not rewound. Events before the first prompt have none. Behind a rewind the turn is that of the event to which it goes back.
 #[derive(Debug, Default)]
 pub struct Turns {
-    prompts: Vec<u64>,
+    /// The events from which on another turn holds, with that turn.
+    changes: Vec<(u64, Option<u64>)>,
 }
 
 impl Turns {
@@ -14,20 +15,28 @@ impl Turns {
     pub fn of(&mut self, record: &EventRef<'_>) -> Option<u64> {
         match record.event {
             Event::MsgIn(message) if message.by != Author::Harness => {
-                self.prompts.push(record.seq.get())
+                let seq = record.seq.get();
+                self.changes.push((seq, Some(seq)));
             }
-            Event::Meta(Meta::Rewind { to, .. }) => self
-                .prompts
-                .truncate(self.prompts.partition_point(|seq| *seq <= to.get())),
+            Event::Meta(Meta::Rewind { to, .. }) => {
+                let before = self.changes.partition_point(|(seq, _)| *seq <= to.get());
+                let turn = turn_of(&self.changes[..before]);
+                self.changes.push((record.seq.get(), turn));
+            }
             _ => {}
         }
-        self.prompts.last().copied()
+        turn_of(&self.changes)
     }
 
     /// Forgets everything: the next tape begins.
     pub fn clear(&mut self) {
-        self.prompts.clear();
+        self.changes.clear();
     }
+}
+
+/// The turn behind these changes.
+fn turn_of(changes: &[(u64, Option<u64>)]) -> Option<u64> {
+    changes.last().and_then(|(_, turn)| *turn)
 }
 
 #[cfg(test)]
@@ -46,6 +55,8 @@ mod tests {
             (r#""k":"msg.out""#, Some(3)),
             (r#""k":"meta","label":"rewind","to":2"#, Some(1)),
             (r#""k":"meta","label":"rewind","to":0"#, None),
+            // To the end of a branch that was left.
+            (r#""k":"meta","label":"rewind","to":4"#, Some(3)),
         ];
         let mut turns = Turns::default();
         for (seq, (rest, turn)) in events.into_iter().enumerate() {

@@ -350,7 +350,7 @@ fn members(descriptor: &AdapterDescriptor, table: &MemberTable, declared: &Membe
 
 /// Values that a tape has in one JSON type, while the types declare others too: no log has them, and the adapters do not read them. They are
 /// unknown members, so that none is missing without a word.
-const NOT_READ: [&str; 14] = [
+const NOT_READ: [&str; 15] = [
     // The types allow any word; the rows name those that the adapter knows.
     "claude-code: control_request/request/subtype",
     "claude-code: user/message/content/*/type",
@@ -367,6 +367,8 @@ const NOT_READ: [&str; 14] = [
     "gemini: user/displayContent",
     "gemini: warning/content ",
     "gemini: gemini/displayContent",
+    // What a tool of an extension may add.
+    "pi: message/toolResult/message/details ",
 ];
 
 #[test]

@@ -30,6 +30,7 @@ golden! {
     tapes_of_gemini: "gemini",
     tapes_of_kilo: "kilo",
     tapes_of_opencode: "opencode",
+    tapes_of_pi: "pi",
     tapes_of_tool_intent: "tool-intent",
 }
 

@@ -92,6 +92,16 @@ fn harness_names() -> BTreeSet<String> {
     known.into_iter().chain(registered).collect()
 }
 
+/// True if a text has a word that is no part of a longer one.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        let is_letter = |next: Option<char>| next.is_some_and(char::is_alphanumeric);
+        !is_letter(before) && (word.ends_with(':') || !is_letter(after))
+    })
+}
+
 /// The rules that one file violates.
 fn violations_of(
     source: &Source,
@@ -149,7 +159,7 @@ fn violations_of(
         .replace("{Cursor,", "{,")
         .to_lowercase();
     let names_no_harness = is_shared && !path.starts_with("engram-conformance/src/registry/");
-    if names_no_harness && let Some(name) = harnesses.iter().find(|name| prose.contains(*name)) {
+    if names_no_harness && let Some(name) = harnesses.iter().find(|name| has_word(&prose, name)) {
         broken.push(format!("names the harness {name}"));
     }
     if let Some(own) = adapters
@@ -158,7 +168,7 @@ fn violations_of(
     {
         let others = adapters
             .iter()
-            .filter(|other| *other != own && text.contains(&format!("{other}::")));
+            .filter(|other| *other != own && has_word(text, &format!("{other}::")));
         broken.extend(others.map(|other| format!("uses the adapter {other}")));
         if text.contains("semver") && !path.ends_with("/revisions.rs") {
             broken.push("compares versions: revisions.rs does that".to_owned());

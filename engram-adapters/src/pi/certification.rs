@@ -1,0 +1,105 @@
+//! What the compatibility kit needs to know about Pi.
+
+use engram_conformance::gaps::{
+    EDIT_NOT_UTF8, EDITORS, GapRow, edits_by, has_event, has_no_file_hash, lacks_file_before_hash,
+    split_at_cr,
+};
+use engram_conformance::tape::Event;
+use engram_conformance::{Case, RealEdit};
+use engram_core::event::Kind;
+
+use super::revisions::FORMAT;
+use crate::certification::Certification;
+
+/// See [`Certification`].
+pub(super) const CERTIFICATION: Certification = Certification::new()
+    .with_gap_rows(GAP_ROWS)
+    .with_unknown_version(next_format)
+    .with_unit_tests(UNIT_TESTS);
+
+/// Omission rules that no recording uses, with the unit tests that prove them.
+const UNIT_TESTS: &[(&str, &str)] = &[
+    ("record.repeated", "an_entry_that_is_there_twice_is_one"),
+    ("signature", "a_signature_is_not_on_the_tape"),
+];
+
+/// How recordings show the gaps of this harness only.
+const GAP_ROWS: &[GapRow] = &[
+    EDIT_NOT_UTF8,
+    GapRow::new("edit.add_over_file", Kind::CodeEdit, |case| {
+        edits_by(case, &["write"], |edit, real| {
+            edit.text("op") == Some("create") && real.before.is_some()
+        })
+    }),
+    GapRow::new("edit.fuzzy", Kind::CodeEdit, |case| {
+        has_event(case, Kind::CodeEdit, has_only_after)
+    })
+    .without_hash(has_only_after),
+    GapRow::new("edit.bom", Kind::CodeEdit, |case| {
+        edits_by(case, EDITORS, |edit, real| {
+            let begins = edit
+                .range("before_range")
+                .is_some_and(|(first, _)| first == 1);
+            begins && edit.has("before_hash") && text_before(real).starts_with('\u{feff}')
+        })
+    }),
+    GapRow::new("edit.bare_cr", Kind::CodeEdit, |case| {
+        edits_by(case, EDITORS, |edit, real| {
+            edit.has("before_range") && split_at_cr(text_before(real)).is_some()
+        })
+    }),
+    GapRow::new("edit.no_file_hash", Kind::CodeEdit, |case| {
+        has_event(case, Kind::CodeEdit, is_diff)
+    })
+    .without_hash(is_diff),
+    GapRow::new("result.blocked", Kind::ToolResult, |case| {
+        has_event(case, Kind::ToolResult, is_blocked)
+    }),
+    GapRow::new("prompt.command", Kind::MsgIn, |case| {
+        has_event(case, Kind::MsgIn, |prompt| is_expanded(case, prompt))
+    })
+    .with_mistaken_author(is_expanded),
+];
+
+fn text_before(real: &RealEdit) -> &str {
+    real.before.as_deref().unwrap_or_default()
+}
+
+/// True for a changed span of which only the text after is known.
+fn has_only_after(edit: &Event) -> bool {
+    edit.text("op") == Some("update")
+        && lacks_file_before_hash(edit)
+        && edit.range("before_range").is_some()
+        && !edit.has("before_hash")
+        && edit.has("after_hash")
+}
+
+/// True for an edit of which a diff is known.
+fn is_diff(edit: &Event) -> bool {
+    edit.text("op") == Some("update") && has_no_file_hash(edit)
+}
+
+/// True for a command that failed without a word of the harness about how it ended.
+fn is_blocked(result: &Event) -> bool {
+    let last = result.text("stderr").and_then(|text| text.lines().last());
+    result.text("tool") == Some("bash")
+        && result.text("status") == Some("error")
+        && !result.has("exit")
+        && last.is_some_and(|last| !last.starts_with("Command "))
+}
+
+/// True for a prompt by a person that is not what was typed.
+fn is_expanded(case: &Case<'_>, prompt: &Event) -> bool {
+    let is_typed = |text: &str| {
+        let mut typed = case.truth.prompts.iter();
+        typed.any(|prompt| prompt.trim() == text.trim())
+    };
+    prompt.text("by") == Some("person") && !prompt.text("text").is_none_or(is_typed)
+}
+
+/// The log as a later version of the format would be.
+fn next_format(text: &str) -> Option<String> {
+    let version = |format: u64| format!("\"version\":{format}");
+    text.contains(&version(FORMAT))
+        .then(|| text.replacen(&version(FORMAT), &version(FORMAT + 1), 1))
+}

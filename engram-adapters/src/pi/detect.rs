@@ -1,0 +1,59 @@
+//! Detection by the header, and the identity that it says.
+
+use engram_core::adapter::{Evidence, Framing, Identity};
+use engram_core::head::Head;
+use memchr::memmem;
+
+use super::format::mark;
+use super::readers::Header;
+use super::revisions;
+use crate::shared::time::tape_time;
+use crate::shared::value::{StructuralIndex, Value, count, has_members, parse, text};
+
+/// Members of every header.
+const HEADER: &[&str] = &["type", "version", "id", "timestamp", "cwd"];
+/// Members that lines of other harnesses have beside these.
+const OTHERS: [&str; 3] = ["sessionId", "session_id", "message"];
+
+/// Reads the header, if the head begins with one.
+fn with_header<T>(head: &Head<'_>, then: impl FnOnce(Value<'_>) -> T) -> Option<T> {
+    // Most heads are of other harnesses. Searching for one member is faster than parsing their first line.
+    let first = head.lines().next()?;
+    memmem::find(first.as_bytes(), b"\"cwd\"")?;
+    let mut index = StructuralIndex::default();
+    let value = parse(first, &mut index).ok()?;
+    let is_other = OTHERS.iter().any(|name| value.member(name).is_some());
+    (has_members(value, HEADER) && !is_other).then(|| then(value))
+}
+
+/// Evidence if the head begins with the header of a session. What `pi --mode json` prints begins with the same line, and has no entries
+/// behind it.
+pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
+    with_header(head, |_| ())?;
+    let second = head.lines().nth(1);
+    let mut index = StructuralIndex::default();
+    let is_printed = second
+        .and_then(|line| parse(line, &mut index).ok())
+        .is_some_and(|line| has_members(line, &["type"]) && !has_members(line, &["parentId"]));
+    (!is_printed).then(|| Evidence {
+        marks: vec![mark::HEADER],
+        framing: Framing::Lines,
+    })
+}
+
+/// Session, start, and the schema if the version of the format is known. No log has the version of Pi.
+pub(super) fn identify(head: &Head<'_>) -> Identity {
+    with_header(head, |value| {
+        let header = Header::lenient(value);
+        Identity {
+            session_id: text(header.id()).map(|id| id.decode_lossy().into_owned()),
+            start: tape_time(header.timestamp()).map(|time| time.into_owned()),
+            // A version that is no number is a fault of the header.
+            schema: count(header.version())
+                .is_none_or(|version| version == revisions::FORMAT)
+                .then_some(revisions::TREE),
+            ..Identity::default()
+        }
+    })
+    .unwrap_or_default()
+}

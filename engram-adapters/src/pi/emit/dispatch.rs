@@ -1,0 +1,96 @@
+//! Which handler a record has, and what stands before its events.
+
+use engram_core::emit::{Pointer, RecordHeader};
+use engram_core::event::{Meta, Seq};
+use engram_core::ledger::Outcome;
+use engram_core::steps::{Emitter, Record};
+
+use super::assistant::assistant;
+use super::entries;
+use super::results::result;
+use super::state::State;
+use super::words::{custom_message, system, user};
+use crate::pi::format::EntryKind;
+use crate::pi::notes::kind_of;
+use crate::pi::plan::Plan;
+use crate::pi::readers::{Entry, Message};
+use crate::shared::time::tape_time;
+use crate::shared::value::{raw_str, text};
+
+/// Emits the events of a session.
+#[derive(Debug, Default)]
+pub struct Events {
+    plan: Plan,
+    /// The last event so far, by record.
+    ends: Vec<Option<Seq>>,
+    state: State,
+}
+
+impl Events {
+    /// Takes what was decided.
+    pub fn decide(&mut self, plan: Plan) {
+        self.state.last_copy = plan.last_copy;
+        self.plan = plan;
+    }
+
+    /// The events of a record that the check has accepted.
+    pub fn record(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+        self.envelope(record, out);
+        if let Some(to) = self.plan.back.get(&record.number)
+            && let Some(to) = self.ends.get(*to).copied().flatten()
+        {
+            out.emit(Meta::Rewind { to, files: false }, Pointer::At("/parentId"));
+        }
+        if let Ok(kind) = kind_of(record.value) {
+            self.entry(kind, record, out);
+            if !out.has_events() {
+                out.emit(Meta::system(kind.name(), None), Pointer::Root);
+            }
+        }
+        self.ends.resize(record.number, out.last_seq());
+        self.ends.push(out.last_seq());
+        Outcome::Mapped
+    }
+
+    /// Time and id of a record, and whether it is a copy.
+    pub fn envelope(&self, record: &Record<'_>, out: &mut Emitter<'_>) {
+        let time = tape_time(record.value.member("timestamp"));
+        let is_header = raw_str(record.value.member("type")) == EntryKind::Session.name();
+        out.set_header(RecordHeader {
+            t: time.as_deref(),
+            id: text(record.value.member("id")).filter(|_| !is_header),
+            replay: !is_header && self.state.is_copy(record.number),
+        });
+    }
+
+    fn entry(&mut self, kind: EntryKind, record: &Record<'_>, out: &mut Emitter<'_>) {
+        let entry = Entry::lenient(record.value);
+        let message = Message::lenient_opt(entry.message());
+        match kind {
+            EntryKind::Session => entries::header(record.value, self.plan.last_copy, out),
+            EntryKind::ModelChange => {
+                let facts = self
+                    .state
+                    .stated
+                    .changed(entry.model(), entry.provider(), None);
+                entries::facts(facts, out);
+            }
+            EntryKind::ThinkingLevelChange => {
+                entries::facts(self.state.stated.changed(None, None, entry.level()), out);
+            }
+            EntryKind::SessionInfo => entries::title(&entry, out),
+            EntryKind::Label => entries::label(&entry, out),
+            EntryKind::Custom => entries::custom(&entry, out),
+            EntryKind::ContextEdit => entries::context_edit(kind.name(), &entry, out),
+            EntryKind::CustomMessage => custom_message(&entry, out),
+            EntryKind::Compaction => entries::summary(&entry, None, out),
+            EntryKind::BranchSummary => entries::summary(&entry, Some(kind.name()), out),
+            EntryKind::Usage => entries::usage_alone(&entry, out),
+            EntryKind::MessageSystem => system(&message, out),
+            EntryKind::MessageUser => user(&message, out),
+            EntryKind::MessageAssistant => assistant(&mut self.state, record, &message, out),
+            EntryKind::MessageToolResult => result(&mut self.state, record, &message, out),
+            EntryKind::MessageBashExecution => entries::person_shell(&message, out),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What `edit` and `write` changed.
+
+use std::borrow::Cow;
+
+use engram_core::emit::Pointer;
+use engram_core::event::{CodeEdit, EditOp};
+use engram_core::steps::Emitter;
+use engram_core::text::Text;
+
+use super::state::FileCall;
+use crate::shared::patch::{ChangedRun, unified_runs};
+use crate::shared::spans::{set_after, set_run, set_run_ranges, set_whole_file};
+use crate::shared::value::text;
+
+const DETAILS: Pointer<'static> = Pointer::At("/message/details");
+
+/// An edit, one event for each changed run of lines. Without a diff (an extension may leave it out) only the file is known.
+pub fn edit(file: Text<'_>, call: &FileCall<'_>, out: &mut Emitter<'_>) {
+    let decoded = |field| text(field).map(|text| text.decode_lossy());
+    let (patch, shown) = (decoded(call.details.patch()), decoded(call.details.diff()));
+    let runs = patch.as_deref().and_then(patch_runs);
+    let runs = runs.or_else(|| shown.as_deref().and_then(shown_runs));
+    let event = || CodeEdit {
+        call_id: call.call_id,
+        ..CodeEdit::new(EditOp::Update, file)
+    };
+    let Some(runs) = runs else {
+        out.emit(event(), DETAILS);
+        return;
+    };
+    for run in runs {
+        let mut event = event();
+        if call.is_timed && patch.is_some() {
+            set_run(&mut event, &run);
+        } else {
+            // Before 0.79.10 the text before may be a simpler form of the file's. What was written is as it is.
+            set_run_ranges(&mut event, &run);
+            set_after(&mut event, &run.after.join("\n"));
+        }
+        out.emit(event, DETAILS);
+    }
+}
+
+/// The runs of a unified diff with two lines of file names before it.
+fn patch_runs(patch: &str) -> Option<Vec<ChangedRun<'_>>> {
+    let hunks = patch.splitn(3, '\n').nth(2)?;
+    unified_runs(hunks).filter(|runs| !runs.is_empty())
+}
+
+/// The runs of a diff for display (0.73.1): `-12 text`, `+12 text`, ` 12 text`, and ` ...` where lines are left out.
+fn shown_runs(diff: &str) -> Option<Vec<ChangedRun<'_>>> {
+    let mut runs: Vec<ChangedRun<'_>> = Vec::new();
+    let (mut before, mut after, mut in_run) = (1, 1, false);
+    for line in diff.split('\n') {
+        let Some((sign, number, text)) = numbered(line)? else {
+            in_run = false;
+            continue;
+        };
+        if sign == ' ' {
+            // The lines that were left out are the same on both sides.
+            after = (number + 1 + after).checked_sub(before)?;
+            before = number + 1;
+            in_run = false;
+            continue;
+        }
+        if !in_run {
+            runs.push(ChangedRun {
+                before_first: before,
+                before: Vec::new(),
+                after_first: after,
+                after: Vec::new(),
+            });
+            in_run = true;
+        }
+        let run = runs.last_mut()?;
+        let (next, lines) = match sign {
+            '-' => (&mut before, &mut run.before),
+            _ => (&mut after, &mut run.after),
+        };
+        if number != *next {
+            return None;
+        }
+        *next += 1;
+        lines.push(Cow::Borrowed(text));
+    }
+    Some(runs).filter(|runs| !runs.is_empty())
+}
+
+/// Sign, number and text of a line of a diff for display; no line where some are left out. No result for other texts.
+fn numbered(line: &str) -> Option<Option<(char, u64, &str)>> {
+    let sign = line
+        .chars()
+        .next()
+        .filter(|sign| matches!(sign, ' ' | '-' | '+'))?;
+    let rest = line[1..].trim_start_matches(' ');
+    if sign == ' ' && rest == "..." {
+        return Some(None);
+    }
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let number = rest[..digits]
+        .parse()
+        .ok()
+        .filter(|number| *number < 1 << 40)?;
+    Some(Some((sign, number, rest[digits..].strip_prefix(' ')?)))
+}
+
+/// A file that was written as a whole. The log does not say whether it was there before; if the session knows it, it was.
+pub fn write(file: Text<'_>, call: &FileCall<'_>, out: &mut Emitter<'_>) {
+    let op = match call.is_known {
+        true => EditOp::Overwrite,
+        false => EditOp::Create,
+    };
+    let mut event = CodeEdit {
+        call_id: call.call_id,
+        ..CodeEdit::new(op, file)
+    };
+    if let Some(content) = text(call.args.content()) {
+        set_whole_file(&mut event, &content.decode_lossy());
+    }
+    out.emit(event, Pointer::At("/message/content"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of each run: the first line before, the lines before, the first line after, the lines after.
+    fn runs(diff: &str) -> Option<Vec<(u64, String, u64, String)>> {
+        let run = |run: ChangedRun<'_>| {
+            (
+                run.before_first,
+                run.before.join("|"),
+                run.after_first,
+                run.after.join("|"),
+            )
+        };
+        Some(shown_runs(diff)?.into_iter().map(run).collect())
+    }
+
+    #[test]
+    fn a_diff_for_display_has_the_numbers_of_its_lines() {
+        let diff = "  1 a\n- 2 b\n+ 2 B\n+ 3 C\n  3 d\n    ...\n 40 e\n-41 f\n 42 g";
+        let found = [
+            (2, "b".to_owned(), 2, "B|C".to_owned()),
+            (41, "f".to_owned(), 42, String::new()),
+        ];
+        assert_eq!(runs(diff), Some(found.to_vec()));
+        // An insertion before the first line, and an empty line.
+        assert_eq!(
+            runs("+1 \n 1 a"),
+            Some(vec![(1, String::new(), 1, String::new())])
+        );
+        assert_eq!(runs("-7 a"), None);
+        assert_eq!(runs("no diff"), None);
+    }
+}

@@ -1,0 +1,183 @@
+//! Results of tools: how they ended, what they printed, and the read or edit that they show.
+
+use std::borrow::Cow;
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Meta, SideFile, Status, ToolResult};
+use engram_core::keys::hash64;
+use engram_core::steps::{Emitter, Record};
+use engram_core::text::Text;
+
+use super::edits::{edit, write};
+use super::reads::read;
+use super::state::{CallPlace, FileCall, State};
+use super::usage::usage;
+use super::words::images;
+use crate::pi::notes::CONTENT;
+use crate::pi::readers::{Block, Details, FileArgs, Message, Truncation};
+use crate::shared::value::{Value, count, is_true, non_empty_text, raw_str, text};
+
+/// What the harness prints behind the output of a command that it stopped, or in the place of another result.
+const STOPPED: [&str; 2] = ["Command aborted", "Operation aborted"];
+/// What it prints behind the output of a command that failed, before the exit code.
+const EXITED: &str = "Command exited with code ";
+/// The tools that run commands.
+const SHELLS: [&str; 2] = ["bash", "powershell"];
+
+/// The events of a result.
+pub fn result(
+    state: &mut State,
+    record: &Record<'_>,
+    message: &Message<'_>,
+    out: &mut Emitter<'_>,
+) {
+    let content = message.content();
+    let joined = joined(content);
+    // One text stays as the log has it.
+    let mut texts = content.into_iter().flat_map(Value::elements);
+    let only = texts.next().filter(|_| texts.next().is_none());
+    let only = only.and_then(|block| text(Block::lenient(block).text()));
+    let printed = only.unwrap_or(Text::Plain(&joined));
+    let place = state.calls.close(raw_str(message.call_id()));
+    let status = status(message, &joined);
+    let exit = exit(message, &joined);
+    emit_result(message, (status, exit), printed, out);
+    if let Some(tokens) = message.usage() {
+        out.emit(Meta::Usage(usage(tokens)), Pointer::At("/message/usage"));
+    }
+    if status == Status::Ok
+        && let Some(place) = place
+    {
+        file_events(state, record, message, (place, &joined), out);
+    }
+}
+
+/// The texts of a result. Mostly there is one.
+fn joined(content: Option<Value<'_>>) -> Cow<'_, str> {
+    let blocks = content.into_iter().flat_map(Value::elements);
+    let mut texts = blocks.filter_map(|block| text(Block::lenient(block).text()));
+    let first = texts
+        .next()
+        .map(|text| text.decode_lossy())
+        .unwrap_or_default();
+    texts.fold(first, |all, next| {
+        format!("{all}\n{}", next.decode_lossy()).into()
+    })
+}
+
+fn status(message: &Message<'_>, printed: &str) -> Status {
+    let last = printed.rsplit('\n').next().unwrap_or_default();
+    match is_true(message.is_error()) {
+        false => Status::Ok,
+        true if STOPPED.contains(&last) => Status::Cancelled,
+        true => Status::Error,
+    }
+}
+
+/// The exit code of a command that failed, which the harness prints behind its output.
+fn exit(message: &Message<'_>, printed: &str) -> Option<i64> {
+    let is_failed = SHELLS.contains(&raw_str(message.tool())) && is_true(message.is_error());
+    let last = printed.rsplit('\n').next().filter(|_| is_failed)?;
+    last.strip_prefix(EXITED)?.parse().ok()
+}
+
+fn emit_result(
+    message: &Message<'_>,
+    (status, exit): (Status, Option<i64>),
+    printed: Text<'_>,
+    out: &mut Emitter<'_>,
+) {
+    let details = Details::lenient_opt(message.details());
+    let printed = Some(printed);
+    let (stdout, stderr) = match status {
+        // A command that ran has an output.
+        Status::Ok => (printed, None),
+        _ if exit.is_some() => (printed, None),
+        _ => (None, printed),
+    };
+    let event = ToolResult {
+        tool: text(message.tool()),
+        call_id: text(message.call_id()),
+        status: Some(status),
+        exit,
+        stdout,
+        stderr,
+        truncated: is_true(Truncation::lenient_opt(details.truncation()).truncated()),
+        artifact: non_empty_text(details.full_output()).map(|path| SideFile {
+            path,
+            hash: None,
+            bytes: None,
+        }),
+        attachments: message.content().map(images).unwrap_or_default(),
+        duration_ms: count(message.duration()),
+    };
+    out.emit(event, Pointer::At("/message"));
+    for (n, value) in message
+        .content()
+        .into_iter()
+        .flat_map(Value::elements)
+        .enumerate()
+    {
+        let kind = raw_str(Block::lenient(value).kind());
+        if !matches!(kind, "text" | "image") {
+            out.unrecognized_block(kind, value.raw(), Pointer::Item(CONTENT, n));
+        }
+    }
+}
+
+/// The read or edit of a call that succeeded. Its arguments are read again from the record of the call.
+fn file_events(
+    state: &mut State,
+    record: &Record<'_>,
+    message: &Message<'_>,
+    (place, printed): (CallPlace, &str),
+    out: &mut Emitter<'_>,
+) {
+    let tool = raw_str(message.tool());
+    if !matches!(tool, "read" | "edit" | "write") {
+        return;
+    }
+    let Some(mut call) = record.others.get(place.record) else {
+        return;
+    };
+    let Some(args) = call.value().and_then(|value| arguments(value, place.block)) else {
+        return;
+    };
+    let Some(path) = non_empty_text(args.path()) else {
+        return;
+    };
+    let call = FileCall {
+        call_id: text(message.call_id()),
+        args,
+        details: Details::lenient_opt(message.details()),
+        is_timed: message.duration().is_some(),
+        is_known: !state.files.insert(hash64(path.raw())),
+    };
+    let path = path.decode_lossy();
+    // The harness takes a leading `@` away, and knows what `~` is.
+    let path = path.strip_prefix('@').unwrap_or(&path);
+    let file = Text::Plain(path);
+    let emit = |out: &mut Emitter<'_>| match tool {
+        "read" => read(file, &call, printed, has_image(message), out),
+        "edit" => edit(file, &call, out),
+        _ => write(file, &call, out),
+    };
+    // A copy may be of a session in another directory.
+    if path.starts_with('~') || state.is_copy(record.number) {
+        out.with_paths_as_stated(emit);
+    } else {
+        emit(out);
+    }
+}
+
+fn arguments(record: Value<'_>, block: usize) -> Option<FileArgs<'_>> {
+    let content = record.member("message")?.member("content")?;
+    let block = content.elements().nth(block)?;
+    Some(FileArgs::lenient(Block::lenient(block).args()?))
+}
+
+/// True if the result is that of an image, which may have been too large to return.
+fn has_image(message: &Message<'_>) -> bool {
+    let mut blocks = message.content().into_iter().flat_map(Value::elements);
+    blocks.any(|block| raw_str(Block::lenient(block).kind()) == "image")
+}

@@ -1,0 +1,102 @@
+//! Sessions that no fixture shows: damage, values that decide something, limits.
+
+use engram_core::error::AdapterError;
+use engram_core::pipeline::{Input, Options};
+use engram_core::policy::Policy;
+use serde_json::Value;
+
+fn convert(lines: &[&str], policy: Policy) -> Result<Vec<Value>, AdapterError> {
+    let options = Options {
+        policy,
+        ..Options::default()
+    };
+    let (text, mut tape) = (lines.join("\n"), Vec::new());
+    crate::ingest(
+        Input::new(text.as_bytes(), options.limits),
+        &options,
+        &mut engram_core::tape::JsonLines::new(&mut tape),
+    )?;
+    Ok(String::from_utf8(tape)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect())
+}
+
+const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-28T10:00:00.000Z","cwd":"/p"}"#;
+const PROMPT: &str = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-11-28T10:00:01.000Z","message":{"role":"user","content":"hello","timestamp":1}}"#;
+
+/// The labels of `meta` events, and the kinds of the others.
+fn names(tape: &[Value]) -> Vec<&str> {
+    let name = tape
+        .iter()
+        .map(|event| event["label"].as_str().or(event["k"].as_str()));
+    name.map(Option::unwrap_or_default).collect()
+}
+
+#[test]
+fn an_entry_that_is_there_twice_is_one() {
+    let tape = convert(&[HEADER, PROMPT, PROMPT], Policy::Strict).unwrap();
+    assert_eq!(
+        names(&tape),
+        ["tape.start", "session", "msg.in", "tape.stop"]
+    );
+    assert_eq!(tape[3]["ledger"]["duplicate"], 1);
+}
+
+#[test]
+fn a_response_that_was_stopped_before_it_was_counted_has_no_usage() {
+    let response = |stop: &str, input: u64| {
+        format!(
+            r#"{{"type":"message","id":"b","parentId":"a","timestamp":"2026-11-28T10:00:02.000Z","message":{{"role":"assistant","content":[],"api":"x","provider":"p","model":"m","usage":{{"input":{input},"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":{input},"cost":{{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}}},"stopReason":"{stop}","errorMessage":"why","timestamp":1}}}}"#
+        )
+    };
+    let of = |stop, input| {
+        let tape = convert(&[HEADER, PROMPT, &response(stop, input)], Policy::Strict).unwrap();
+        let names = names(&tape)[4..tape.len() - 1].join(" ");
+        (names, tape)
+    };
+    assert_eq!(of("aborted", 0).0, "interrupt");
+    assert_eq!(of("error", 0).0, "error");
+    let (names, tape) = of("aborted", 7);
+    assert_eq!(names, "usage interrupt");
+    assert_eq!(tape[4]["provisional"], true);
+    assert_eq!(of("stop", 0).0, "usage error");
+}
+
+#[test]
+fn what_the_harness_puts_before_a_prompt_is_not_the_persons() {
+    let prompt = PROMPT.replace("hello", r#"<file name=\"/p/a.txt\">\nx\n</file>\nread it"#);
+    let tape = convert(&[HEADER, &prompt], Policy::Strict).unwrap();
+    assert_eq!(
+        (&tape[2]["name"], &tape[3]["text"]),
+        (&"file".into(), &"read it".into())
+    );
+}
+
+#[test]
+fn what_a_run_prints_is_no_session() {
+    let event = r#"{"type":"agent_start"}"#;
+    let error = convert(&[HEADER, event], Policy::Permissive).unwrap_err();
+    assert_eq!(error.code.as_str(), "unknown_harness");
+}
+
+#[test]
+fn a_signature_is_not_on_the_tape() {
+    let signature = "c2lnbmF0dXJlIG9mIHRoZSBwcm92aWRlcg==";
+    let block = format!(
+        r#"{{"type":"thinking","thinking":"","thinkingSignature":"{signature}","redacted":true}}"#
+    );
+    let usage = r#"{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
+    let response = format!(
+        r#"{{"type":"message","id":"b","parentId":"a","timestamp":"2026-11-28T10:00:02.000Z","message":{{"role":"assistant","content":[{block}],"api":"x","provider":"p","model":"m","usage":{usage},"stopReason":"stop","timestamp":1}}}}"#
+    );
+    let tape = convert(&[HEADER, PROMPT, &response], Policy::Strict).unwrap();
+    assert_eq!(tape[4]["redacted"], true);
+    assert!(
+        !tape
+            .iter()
+            .any(|event| event.to_string().contains(signature))
+    );
+}

@@ -1,0 +1,44 @@
+"""Pi: the entries of its sessions, in the declarations of its package."""
+
+import os
+
+from declared import typescript
+from declared.forms import by_tag, form, ref
+from declared.table import Table
+from declared.types import Form, Type, Types, any_value
+
+SOURCE = "the declarations (`core/session-manager.d.ts`, `core/messages.d.ts`) of @earendil-works/pi-coding-agent"
+CORE = "@earendil-works/pi-coding-agent/dist/core/"
+# The roles that the harness adds to those of the model's interface.
+ROLES = ["BashExecutionMessage", "CustomMessage", "BranchSummaryMessage", "CompactionSummaryMessage"]
+
+FREE = ["JsonValue", "TSchema"]
+
+
+def table(installed, work):
+    types = Types()
+    for place in installed:
+        version = os.path.basename(place)
+        package = "@earendil-works/pi-coding-agent@" + version
+        modules = typescript.install([package, "@types/node"], os.path.join(work, "types-" + version))
+        typescript.add(types, modules, CORE + "session-manager.d.ts", ["FileEntry", "SessionMessageEntry"])
+        typescript.add(types, modules, CORE + "messages.d.ts", ROLES)
+        typescript.add(types, modules, "@earendil-works/pi-ai/dist/types.d.ts", ["Message"])
+    # JSON of a tool, a provider or an extension.
+    for name in FREE:
+        types.named[name] = any_value()
+    of = Form()
+    of.rest = any_value()
+    types.named["JsonObject"] = Type()
+    types.named["JsonObject"].objects.append(of)
+    made = Table(types)
+    entries = by_tag(types, ref("FileEntry"), "type")
+    for entry in entries.pop("message"):
+        for name in ["Message", *ROLES]:
+            for role, forms in by_tag(types, ref(name), "role").items():
+                of = ref(name)
+                of.refs, of.objects = [], forms
+                made.record("message/" + role, [entry.with_form(form(message=of))])
+    for kind, forms in entries.items():
+        made.record(kind, forms)
+    return made
