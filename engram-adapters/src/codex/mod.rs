@@ -25,6 +25,8 @@ mod emit;
 #[cfg(test)]
 mod fact_tests;
 #[cfg(test)]
+mod hook_tests;
+#[cfg(test)]
 mod member_tests;
 mod notes;
 mod plan;

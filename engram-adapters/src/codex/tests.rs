@@ -384,7 +384,7 @@ fn a_rollout_of_trae_is_not_codex() {
         json!({"type": "user_message", "message": "Hello."}),
     );
     let detect = |provider: &str| {
-        let log = session_with(facts(provider), &[line.clone()]);
+        let log = session_with(facts(provider), std::slice::from_ref(&line));
         let found = crate::detect(&Head::new(log.as_bytes(), true));
         found
             .map(|(registration, _)| registration.id())

@@ -37,20 +37,6 @@ const CANCELLED: &str = "\"[Operation Cancelled]";
 /// The line that has a command's exit code: always up to 0.30.1, from 0.31.0 only if it is not 0.
 const EXIT_CODE: &str = "Exit Code: ";
 
-/// The line that has what a command printed, and what stands there if it printed nothing (0.4.1 to 0.61.0: recorded).
-const OUTPUT: &str = "Output: ";
-const EMPTY: &str = "(empty)";
-
-/// The lines that may follow an output.
-const BEHIND_OUTPUT: [&str; 6] = [
-    "Error: ",
-    EXIT_CODE,
-    "Signal: ",
-    "Background PIDs: ",
-    "Process Group PGID: ",
-    "</untrusted_context>",
-];
-
 /// Prefixes of a truncated output, as raw JSON.
 const TRUNCATED: [&str; 4] = [
     "Output too large.",
@@ -267,24 +253,12 @@ impl Events {
                 bytes,
             }
         });
-        let decoded = stdout
-            .filter(|_| is_command && path.is_none())
-            .and_then(|output| output.decode().ok());
-        let shown = text(end.display).and_then(|shown| shown.decode().ok());
-        let printed = decoded
-            .as_deref()
-            .zip(shown.as_deref())
-            .and_then(|(output, shown)| Printed::of(output, shown));
-        let own = match &printed {
-            Some(printed) => printed.output.map(Text::Plain),
-            None => stdout,
-        };
         let result = ToolResult {
             tool: Some(end.tool),
             call_id: end.call_id,
             status,
             exit,
-            stdout: own,
+            stdout,
             stderr,
             truncated: path.is_some() || raw_str(end.display).ends_with(SHORTENED),
             artifact,
@@ -292,12 +266,6 @@ impl Events {
             duration_ms: None,
         };
         out.emit(result, place);
-        for around in printed.iter().flat_map(|printed| printed.around) {
-            if around.is_empty() {
-                continue;
-            }
-            emit_context("tool_result", Text::Plain(around), place, out);
-        }
         if let Some(stdout) = stdout {
             emit_found_context(stdout, place, out);
         }
@@ -359,45 +327,6 @@ fn exit_code(output: Option<Text<'_>>, display: Field<'_>) -> Option<i64> {
         .ok()
 }
 
-/// A command's result, divided.
-#[derive(Debug, PartialEq, Eq)]
-struct Printed<'t> {
-    /// What the command printed, if anything.
-    output: Option<&'t str>,
-    /// What the harness wrote before and behind it.
-    around: [&'t str; 2],
-}
-
-impl<'t> Printed<'t> {
-    /// Divides the text for the model by the text that the terminal shows (`resultDisplay`), which is the output alone. A command may print lines
-    /// like the harness's, so without this proof a text is not divided.
-    fn of(text: &'t str, shown: &str) -> Option<Printed<'t>> {
-        let begin = match text.strip_prefix(OUTPUT) {
-            Some(_) => 0,
-            None => text.find(&format!("\n{OUTPUT}"))? + 1,
-        } + OUTPUT.len();
-        let (before, rest) = text.split_at(begin);
-        let is_end = |behind: &str| {
-            let line = behind.trim_start_matches('\n');
-            line.is_empty()
-                || line.len() < behind.len()
-                    && BEHIND_OUTPUT.iter().any(|begin| line.starts_with(begin))
-        };
-        if !shown.is_empty() && rest.strip_prefix(shown).is_some_and(is_end) {
-            let (output, behind) = rest.split_at(shown.len());
-            let around = [before.trim(), behind.trim()];
-            return Some(Printed {
-                output: Some(output),
-                around,
-            });
-        }
-        (rest.strip_prefix(EMPTY).is_some_and(is_end) && shown != EMPTY).then_some(Printed {
-            output: None,
-            around: [text, ""],
-        })
-    }
-}
-
 /// The file with the full output, if the harness truncated the result.
 fn full_output_path(output: Text<'_>) -> Option<String> {
     if !TRUNCATED.iter().any(|prefix| output.starts_with(prefix)) {
@@ -408,34 +337,4 @@ fn full_output_path(output: Text<'_>) -> Option<String> {
         .iter()
         .find_map(|prefix| output.split_once(prefix))?;
     rest.lines().next().map(|path| path.trim_end().to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_terminal_shows_where_an_output_ends() {
-        let divided = |text: &'static str, shown: &str| {
-            Printed::of(text, shown).map(|printed| (printed.output, printed.around))
-        };
-        let text = "<untrusted_context>\nOutput: 4\nProcess Group PGID: 95\n</untrusted_context>";
-        let around = [
-            "<untrusted_context>\nOutput:",
-            "Process Group PGID: 95\n</untrusted_context>",
-        ];
-        assert_eq!(divided(text, "4"), Some((Some("4"), around)));
-        assert_eq!(divided(text, "other"), None);
-        let empty = "Output: (empty)\nExit Code: 1\nProcess Group PGID: 9";
-        let told = "Command exited with code: 1";
-        assert_eq!(divided(empty, told), Some((None, [empty, ""])));
-        assert_eq!(
-            divided(empty, EMPTY).and_then(|(output, _)| output),
-            Some(EMPTY)
-        );
-        // The command printed a line like one of the harness.
-        let printed = "Output: a\nSignal: b\nProcess Group PGID: 9";
-        let (output, _) = divided(printed, "a\nSignal: b").unwrap();
-        assert_eq!(output, Some("a\nSignal: b"));
-    }
 }
