@@ -1,7 +1,7 @@
 //! Interrupts: they leave no half-written tape and no copy of a store, and a run reports what it has done.
 //!
 //! Whoever holds a lock may never give it back, so nothing here waits for one without an end. The first signal starts a thread that cleans
-//! up; a second one, or the end of [`GRACE`], ends the process, whatever its threads do. What is left then, the next run removes.
+//! up; a second one, or the end of a grace of five seconds, ends the process, whatever its threads do. What is left then, the next run removes.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -53,10 +53,7 @@ pub fn check_text(role: &str, block: &Block<'_>) -> Result<(), Fault> {
 pub fn emit_text(role: &str, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let text = text(block.text());
     if role == "user" {
-        out.emit(
-            MsgIn::user(Author::Person, text),
-            pointer,
-        );
+        out.emit(MsgIn::user(Author::Person, text), pointer);
     } else {
         out.emit(
             MsgOut {

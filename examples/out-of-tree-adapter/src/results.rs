@@ -31,10 +31,7 @@ pub fn check_request(block: &Block<'_>) -> Result<(), Fault> {
 pub fn emit_request(block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let request = Settled::lenient_opt(block.call());
     let Some(value) = request.value() else {
-        out.emit(
-            Meta::error(None, text(request.error())),
-            pointer,
-        );
+        out.emit(Meta::error(None, text(request.error())), pointer);
         return;
     };
     let call = Call::lenient(value);
