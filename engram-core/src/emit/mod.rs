@@ -365,12 +365,16 @@ impl<'s> Emitter<'s> {
         let own_header = self.header.clone();
         self.set_header(header);
         let emitted = emit(self);
-        (
-            self.header,
-            self.pointer_prefix,
-            self.location,
-            self.records.attributed,
-        ) = (own_header, prefix, location, attributed);
+        let given = mem::replace(&mut self.header, own_header);
+        // From now on a time is known, and what has none of its own inherits it.
+        if self.header.t_basis == Some(TimeBasis::Absent)
+            && given.t_basis != Some(TimeBasis::Absent)
+        {
+            self.header.t = given.t;
+            self.header.t_basis = Some(TimeBasis::Inherited);
+        }
+        (self.pointer_prefix, self.location, self.records.attributed) =
+            (prefix, location, attributed);
         emitted
     }
 
