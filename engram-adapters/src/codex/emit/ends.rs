@@ -140,7 +140,7 @@ impl<'r> ScreenEnd<'r> {
         }
     }
 
-    /// True if the output for the model (a token) is not that of the harness: the call ran, and the words of a hook stand in its place
+    /// True if the model (its output is a JSON token) got the words of a hook in the place of the output: the call ran before
     /// (`PostToolUse`, 0.171.0: recorded).
     pub fn is_replaced_by(&self, end: &EndFacts<'_>, output: &str) -> bool {
         let has_run = match self.call_type {

@@ -127,7 +127,7 @@ impl LastStated {
         set(&mut self.facts[Fact::Branch as usize], branch) || has_cwd_changed
     }
 
-    /// Stores a value. Returns whether it changed. A cost that is no amount is none.
+    /// Stores a value. Returns whether it changed. A cost without an amount is not stored.
     pub fn set(&mut self, said: Said, value: Field<'_>) -> bool {
         let value = value.filter(|value| said != Said::Cost || amount(Some(*value)).is_some());
         set(&mut self.said[said as usize], value)
