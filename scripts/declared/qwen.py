@@ -12,7 +12,7 @@ SOURCE = "the program of @qwen-code/qwen-code, which names the types of the noti
 HERE = os.path.dirname(os.path.abspath(__file__))
 MEMBERS = os.path.join(HERE, "../../engram-adapters/src/qwen/members/records.members")
 # A line of a session, and one of a sub-agent.
-SESSION = re.compile(r'createBaseRecord\("(\w+)"\),(?:\s*uuid: \w+,)?(?:\s*parentUuid: \w+,)?(?:\s*type: "\w+",)?\s*subtype: "(\w+)"')
+SESSION = re.compile(r'createBaseRecord\((?:"(\w+)"|entry\.role)\),(?:\s*uuid: \w+,)?(?:\s*parentUuid: \w+,)?(?:\s*type: "\w+",)?\s*subtype: "(\w+)"')
 AGENT = re.compile(r'recordSystem\("(\w+)"')
 # Events that are counted in a notice of their own type.
 COUNTED = "ui_telemetry"
@@ -42,7 +42,8 @@ def names_in(place):
             texts.append(text)
     events = {constant: name for text in texts for constant, name in NAME.findall(text)}
     for text in texts:
-        names |= {f"{kind}/{subtype}" for kind, subtype in SESSION.findall(text)}
+        # The words of a conversation by voice are of both.
+        names |= {f"{kind}/{subtype}" for found, subtype in SESSION.findall(text) for kind in ([found] if found else ["user", "assistant"])}
         names |= {f"system/{subtype}" for subtype in AGENT.findall(text)}
         names |= {f"system/{COUNTED}/{events[event]}" for event in EVENT.findall(text) if event in events}
     return names - {"system/" + COUNTED}

@@ -17,6 +17,7 @@ pub(super) const CERTIFICATION: Certification = Certification::new()
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
     ("record.repeated", "a_line_that_is_there_twice_is_one"),
+    ("title.repeated", "a_title_that_is_written_again_is_one"),
     ("signature", "a_signature_is_not_on_the_tape"),
     ("hook.context", "what_a_hook_adds_is_not_the_persons"),
 ];
@@ -59,7 +60,9 @@ fn text_before(real: &RealEdit) -> &str {
 
 /// True for an edit of which the diff is known and not the file.
 fn is_diff(edit: &Event) -> bool {
-    edit.text("op") == Some("update") && has_no_file_hash(edit) && edit.range("after_range").is_some()
+    edit.text("op") == Some("update")
+        && has_no_file_hash(edit)
+        && edit.range("after_range").is_some()
 }
 
 /// True for a read whose lines are known, and not their text.

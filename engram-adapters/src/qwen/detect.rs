@@ -6,7 +6,6 @@ use memchr::memmem;
 
 use super::format::mark;
 use super::readers::Line;
-use super::revisions;
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, Value, find_line, has_members, text};
 
@@ -69,7 +68,6 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
             agent_id: owned(line.agent_id()),
             version: owned(line.version()),
             start: tape_time(line.timestamp()).map(|time| time.into_owned()),
-            schema: Some(revisions::LINES),
             ..Identity::default()
         })
     })

@@ -93,7 +93,9 @@ impl Notes {
         if let Some(version) = text(line.version()) {
             check.version(&version.decode_lossy())?;
         }
-        let display = line.result().and_then(|result| result.member("resultDisplay"));
+        let display = line
+            .result()
+            .and_then(|result| result.member("resultDisplay"));
         check.members(kind.name(), record.value, Pointer::Root, &|key| {
             (key == "@display").then(|| display_of(display))
         });

@@ -117,7 +117,8 @@ fn back(lines: &[Note]) -> PlaceMap<usize, Option<usize>> {
     let mut last: Option<Note> = None;
     let mut title = None;
     for note in lines {
-        if let Some(last) = last.filter(|last| ![Some(last.id), title].contains(&Some(note.parent))) {
+        if let Some(last) = last.filter(|last| ![Some(last.id), title].contains(&Some(note.parent)))
+        {
             match note.parent {
                 0 => drop(back.insert(note.number, None)),
                 parent => {
@@ -172,9 +173,18 @@ mod tests {
             notice(1, 11, true),
             notice(1, 12, false),
             response(Some(1), false),
-            Kind::Called { call: 7, response: 12 },
-            Kind::Called { call: 8, response: 11 },
-            Kind::Called { call: 9, response: 12 },
+            Kind::Called {
+                call: 7,
+                response: 12,
+            },
+            Kind::Called {
+                call: 8,
+                response: 11,
+            },
+            Kind::Called {
+                call: 9,
+                response: 12,
+            },
         ]));
         let of = |number| plan.counted.get(&number).copied();
         assert_eq!(of(0), None);

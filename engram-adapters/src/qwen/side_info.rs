@@ -17,7 +17,9 @@ pub(super) fn side_info(path: &Path, _: &Head<'_>, identity: &Identity) -> SideI
         return info;
     };
     let meta = path.with_extension("meta.json");
-    let meta = meta.file_name().and_then(|name| files.text(Path::new(name)));
+    let meta = meta
+        .file_name()
+        .and_then(|name| files.text(Path::new(name)));
     info.parent_session_id.clone_from(&identity.session_id);
     info.parent_call_id = meta.as_deref().and_then(starting_call);
     info.side_files = Some(Arc::new(files));

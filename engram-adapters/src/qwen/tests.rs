@@ -98,6 +98,21 @@ fn a_call_that_code_of_the_model_made_is_on_the_tape() {
 }
 
 #[test]
+fn a_title_that_is_written_again_is_one() {
+    let title = |id, parent| {
+        let more = json!({"subtype": "custom_title", "systemPayload": {"customTitle": "T", "titleSource": "manual"}});
+        line(id, parent, "system", more)
+    };
+    let tape = strict(&[
+        prompt("a", None),
+        title("b", Some("a")),
+        title("c", Some("b")),
+        prompt("d", Some("b")),
+    ]);
+    assert_eq!(names(&tape), ["session", "msg.in", "session", "msg.in"]);
+}
+
+#[test]
 fn a_line_of_another_type_is_a_fault() {
     let other = line("b", Some("a"), "later", json!({}));
     let lines = [prompt("a", None), other];

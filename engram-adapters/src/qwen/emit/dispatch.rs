@@ -62,7 +62,10 @@ impl Events {
         if let Some(to) = self.plan.back.get(&record.number) {
             let to = to.map_or(self.root, |to| self.ends.get(to).copied().flatten());
             if let Some(to) = to {
-                out.emit(Meta::Rewind { to, files: false }, Pointer::At("/parentUuid"));
+                out.emit(
+                    Meta::Rewind { to, files: false },
+                    Pointer::At("/parentUuid"),
+                );
             }
         }
         let outcome = match kind_of(record.value) {
@@ -144,7 +147,7 @@ impl Events {
                 return telemetry::call(state, record, (kind.name(), counted), out);
             }
             LineKind::SystemRewind => {}
-            LineKind::SystemCustomTitle => system::title(line, out),
+            LineKind::SystemCustomTitle => return system::title(state, line, out),
             LineKind::SystemChatCompression => system::compression(line, out),
             LineKind::SystemSlashCommand => system::command(line, out),
             LineKind::SystemAtCommand => system::files(line, out),

@@ -138,8 +138,12 @@ fn replacement<'t>(before: &'t str, after: &str, args: &FileArgs<'_>) -> Option<
 /// An edit of a file that is too large for the log: its diff has the changed lines, if it is not cut too.
 fn of_diff(event: CodeEdit<'_>, display: &Display<'_>, out: &mut Emitter<'_>) {
     let diff = decoded(display.diff()).filter(|_| !is_true(display.is_diff_cut()));
-    let hunks = diff.as_deref().and_then(|diff| diff.find("\n@@ ").map(|at| &diff[at + 1..]));
-    let runs = hunks.and_then(unified_runs).filter(|_| event.op == EditOp::Update);
+    let hunks = diff
+        .as_deref()
+        .and_then(|diff| diff.find("\n@@ ").map(|at| &diff[at + 1..]));
+    let runs = hunks
+        .and_then(unified_runs)
+        .filter(|_| event.op == EditOp::Update);
     let Some(runs) = runs.filter(|runs| !runs.is_empty()) else {
         out.emit(event, SHOWN);
         return;
@@ -167,8 +171,11 @@ mod tests {
             assert!(replacement("a\na\n", "b\na\n", args).is_some());
             assert!(replacement("a\na\n", "b\nb\n", args).is_none());
         });
-        args(r#"{"old_string":"a","new_string":"b","replace_all":true}"#, |args| {
-            assert!(replacement("a\na\n", "b\nb\n", args).is_some());
-        });
+        args(
+            r#"{"old_string":"a","new_string":"b","replace_all":true}"#,
+            |args| {
+                assert!(replacement("a\na\n", "b\nb\n", args).is_some());
+            },
+        );
     }
 }

@@ -8,7 +8,6 @@ use engram_core::text::Text;
 use super::results::{OUTPUT, Returned};
 use crate::qwen::readers::FileArgs;
 use crate::shared::spans::{full_range, line_count};
-use crate::shared::value::count;
 
 /// How the line begins that the terminal shows of a part of a file.
 const SHOWN_LINES: &str = "Read lines ";
@@ -26,12 +25,7 @@ const NOT_READ: [&str; 3] = ["Cannot display content of ", "[Unsupported ", "[Fi
 type Lines = (Range, Option<u64>);
 
 /// A read. A file that the tool skipped was not read.
-pub fn read(
-    file: Text<'_>,
-    returned: &Returned<'_>,
-    args: &FileArgs<'_>,
-    out: &mut Emitter<'_>,
-) {
+pub fn read(file: Text<'_>, returned: &Returned<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) {
     let Some(output) = returned.output else {
         return;
     };
@@ -98,8 +92,14 @@ mod tests {
             lines(&shown("59-61 of 61", "a\n\n")),
             Some((59, 60, Some(60)))
         );
-        assert_eq!(lines(&shown("59-61 of 61", "a\n\nb")), Some((59, 61, Some(61))));
-        assert_eq!(lines(&shown("1-2 of at least 2", "a\nb")), Some((1, 2, None)));
+        assert_eq!(
+            lines(&shown("59-61 of 61", "a\n\nb")),
+            Some((59, 61, Some(61)))
+        );
+        assert_eq!(
+            lines(&shown("1-2 of at least 2", "a\nb")),
+            Some((1, 2, None))
+        );
         // Another text of the file.
         assert_eq!(lines(&shown("1-9 of 61", "a")), None);
         assert_eq!(lines("Showing lines of a report"), None);

@@ -20,6 +20,7 @@ pub struct Stated {
     cwd: String,
     branch: String,
     model: String,
+    title: String,
 }
 
 impl Stated {
@@ -34,6 +35,14 @@ impl Stated {
             cwd: changed(&mut self.cwd, cwd),
             repo_branch: changed(&mut self.branch, branch),
             model: changed(&mut self.model, model),
+            ..SessionFacts::default()
+        }
+    }
+
+    /// The title, if it is not the one before.
+    pub fn changed_title<'a>(&mut self, title: Field<'a>) -> SessionFacts<'a> {
+        SessionFacts {
+            title: changed(&mut self.title, title),
             ..SessionFacts::default()
         }
     }

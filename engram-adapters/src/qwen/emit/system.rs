@@ -1,20 +1,25 @@
 //! Notices of the harness about the session.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Meta, SessionFacts};
+use engram_core::event::Meta;
+use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 
 use super::dispatch::emit_facts;
+use super::state::State;
+use crate::qwen::format::{LineKind, rule};
 use crate::qwen::readers::{Compression, Line, Message, Part, Payload};
 use crate::shared::value::{Value, elements, non_empty_text, text};
 
-/// The title of the session.
-pub fn title(line: &Line<'_>, out: &mut Emitter<'_>) {
-    let facts = SessionFacts {
-        title: non_empty_text(Payload::lenient_opt(line.payload()).title()),
-        ..SessionFacts::default()
-    };
+/// The title of the session. The harness writes it again, so that it is near the end of the file.
+pub fn title(state: &mut State, line: &Line<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let title = Payload::lenient_opt(line.payload()).title();
+    let facts = state.stated.changed_title(title);
+    if facts.is_empty() {
+        return Outcome::duplicate(LineKind::SystemCustomTitle.name(), rule::TITLE_REPEATED);
+    }
     emit_facts(facts, out);
+    Outcome::Mapped
 }
 
 /// A summary in the place of the history: the first message of the history from here on.
@@ -45,7 +50,10 @@ pub fn files(line: &Line<'_>, out: &mut Emitter<'_>) {
     let mut system = |name: &'static str, value: Option<Value<'_>>, at: &'static str| {
         if let Some(value) = value {
             let text = value.text_or_json();
-            out.emit(Meta::system(name, Some(text)), Pointer::Member("/systemPayload", at));
+            out.emit(
+                Meta::system(name, Some(text)),
+                Pointer::Member("/systemPayload", at),
+            );
         }
     };
     system("at_command", payload.status(), "status");
