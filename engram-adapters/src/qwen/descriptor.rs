@@ -48,6 +48,11 @@ const GAPS: &[Gap] = &[
         fixture: "0.24.4/files",
     },
     Gap {
+        code: "read.not_utf8",
+        reason: "text in another encoding is returned as the harness reads it; such a read has no hash either",
+        fixture: "0.24.4/files",
+    },
+    Gap {
         code: "read.shell",
         reason: "a file that a shell command prints is not a recorded read",
         fixture: "0.24.4/files",

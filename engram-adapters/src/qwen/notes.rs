@@ -20,8 +20,8 @@ pub(super) const EVENT: &str = "/systemPayload/uiEvent";
 pub(super) fn kind_of(value: Value<'_>) -> Result<LineKind, Fault> {
     let event = telemetry(value).and_then(|event| event.member("event.name"));
     let parts = [value.member("type"), value.member("subtype"), event];
-    let name = parts.map(raw_str);
-    let name: Vec<&str> = name.into_iter().filter(|part| !part.is_empty()).collect();
+    let parts = parts.into_iter().filter_map(text);
+    let name: Vec<_> = parts.map(|part| part.decode_lossy()).collect();
     let name = name.join("/");
     LineKind::named(&name).ok_or_else(|| Fault::unrecognized(&name))
 }

@@ -15,6 +15,7 @@ pub(super) const CLAIMS: Coverage = Coverage {
     tool_result: Grade::Partial(&["result.no_denial"]),
     code_read: Grade::Partial(&[
         "read.trimmed",
+        "read.not_utf8",
         "read.shell",
         "read.no_lines",
         "read.no_total",

@@ -86,6 +86,23 @@ fn what_a_hook_adds_is_not_the_persons() {
 }
 
 #[test]
+fn an_image_is_its_hash() {
+    let image = json!({"mimeType": "image/png", "data": "aW1hZ2U="});
+    let parts = json!([{"text": "look"}, {"inlineData": image}]);
+    let call = json!([{"functionCall": {"id": "c", "name": "read_file", "args": {"file_path": "/p/a.png"}}}]);
+    let answer = json!([{"functionResponse": {"id": "c", "name": "read_file", "response": {"output": "x"}, "parts": [{"inlineData": image}]}}]);
+    let tape = strict(&[
+        line("a", None, "user", said("user", parts)),
+        line("b", Some("a"), "assistant", said("model", call)),
+        line("c", Some("b"), "tool_result", said("user", answer)),
+    ]);
+    for event in [&tape[2], &tape[4]] {
+        assert_eq!(event["attachments"][0]["bytes"], 5);
+    }
+    assert!(!format!("{tape:?}").contains("aW1hZ2U="));
+}
+
+#[test]
 fn a_call_that_code_of_the_model_made_is_on_the_tape() {
     let event = json!({
         "event.name": "qwen-code.tool_call", "event.timestamp": "2026-11-28T10:00:00.000Z", "call_id": "nested", "function_name": "read_file",
