@@ -12,7 +12,7 @@ const GAPS: &[Gap] = &[
     Gap {
         code: "edit.shell",
         reason: "a shell command that changes files leaves no record of the change",
-        fixture: "0.24.4/files",
+        fixture: "0.24.4/main",
     },
     Gap {
         code: "edit.big_file",

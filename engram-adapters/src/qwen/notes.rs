@@ -43,11 +43,12 @@ pub(super) enum Kind {
     /// A request that the harness counted.
     Counted {
         counts: u64,
-        response: u64,
-        of_agent: bool,
+        prompt: u64,
+        /// The call that started the sub-agent that made it, as the name of the sub-agent says. One of the harness itself has another name.
+        agent: Option<u64>,
     },
     /// A call that the harness counted.
-    Called { call: u64, response: u64 },
+    Called { call: u64, prompt: u64 },
     /// A title. The next line may continue the one before it.
     Title,
     /// Anything else.
@@ -112,17 +113,19 @@ impl Notes {
         let event = Telemetry::lenient_opt(line.payload().and_then(|it| it.member("uiEvent")));
         let kind = match kind {
             LineKind::Assistant => Kind::Response {
-                counts: line.usage().map(|usage| counts_of(&Counts::lenient(usage))),
+                counts: line
+                    .usage()
+                    .map(|usage| counts_key(counts(&Counts::lenient(usage)))),
                 is_rest: line.agent_id().is_some() && has_calls_alone(parts),
             },
             LineKind::SystemUiTelemetryQwenCodeApiResponse => Kind::Counted {
-                counts: counts_of_event(&event),
-                response: key(event.response_id()),
-                of_agent: event.agent_id().is_some(),
+                counts: counts_key(counts_of_event(&event)),
+                prompt: key(event.prompt_id()),
+                agent: agent_call(&event),
             },
             LineKind::SystemUiTelemetryQwenCodeToolCall => Kind::Called {
                 call: key(event.call_id()),
-                response: key(event.response_id()),
+                prompt: key(event.prompt_id()),
             },
             LineKind::SystemCustomTitle => Kind::Title,
             _ => Kind::Other,
@@ -137,32 +140,42 @@ impl Notes {
 }
 
 fn key(field: Field<'_>) -> u64 {
-    text(field).map_or(0, |text| hash64(text.raw()))
+    text(field).map_or(0, |_| hash64(raw_str(field)))
 }
 
-/// The key of counts, the same for a response and its event. What a response lacks is 0 in its event.
+/// The call in the name of a sub-agent, `<type>-<call>`, which is a part of the prompt's: `<session>#<agent>#<number>`.
+fn agent_call(event: &Telemetry<'_>) -> Option<u64> {
+    let kind = raw_str(event.agent_name());
+    let agent = raw_str(event.prompt_id()).split('#').nth(1)?;
+    let call = agent.strip_prefix(kind)?.strip_prefix('-');
+    (!kind.is_empty()).then(|| hash64(call.unwrap_or_default()))
+}
+
+/// Prompt, cache, output, reasoning, and all together, as a response has them.
+pub(super) fn counts<'a>(of: &Counts<'a>) -> [Field<'a>; 5] {
+    [
+        of.prompt(),
+        of.cached(),
+        of.output(),
+        of.thoughts(),
+        of.total(),
+    ]
+}
+
+/// The same, as an event has them.
+pub(super) fn counts_of_event<'a>(of: &Telemetry<'a>) -> [Field<'a>; 5] {
+    [
+        of.prompt(),
+        of.cached(),
+        of.output(),
+        of.thoughts(),
+        of.total(),
+    ]
+}
+
+/// The key of counts. What a response lacks is 0 in its event.
 fn counts_key(counts: [Field<'_>; 5]) -> u64 {
     hash64(counts.map(|field| count(field).unwrap_or_default()))
-}
-
-fn counts_of(of: &Counts<'_>) -> u64 {
-    counts_key([
-        of.prompt(),
-        of.cached(),
-        of.output(),
-        of.thoughts(),
-        of.total(),
-    ])
-}
-
-fn counts_of_event(of: &Telemetry<'_>) -> u64 {
-    counts_key([
-        of.prompt(),
-        of.cached(),
-        of.output(),
-        of.thoughts(),
-        of.total(),
-    ])
 }
 
 fn has_calls_alone(parts: Field<'_>) -> bool {

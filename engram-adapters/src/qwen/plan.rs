@@ -48,21 +48,29 @@ pub(super) fn plan(notes: &Notes) -> Plan {
     plan
 }
 
-/// The notices that other lines say again. A response belongs to the latest notice with its counts.
+/// The notices that other lines say again. A response belongs to the latest notice with its counts. A sub-agent whose call is in the log or in a
+/// notice has a file of its own; one that the harness started for itself has none.
 fn counted(notes: &Notes) -> PlaceMap<usize, Counted> {
     let calls: HashSet<u64> = notes.calls.iter().copied().collect();
+    let noticed = notes.lines.iter().filter_map(|note| match note.kind {
+        Kind::Called { call, .. } => Some(call),
+        _ => None,
+    });
+    let started: HashSet<u64> = noticed.chain(calls.iter().copied()).collect();
     let mut counted = PlaceMap::default();
     let mut open: KeyMap<Vec<usize>> = key_map();
     let mut of_agents: HashSet<u64> = HashSet::new();
     for note in &notes.lines {
         match note.kind {
             Kind::Counted {
-                response,
-                of_agent: true,
+                prompt,
+                agent: Some(call),
                 ..
             } => {
-                of_agents.insert(response);
-                counted.insert(note.number, Counted::Agent);
+                if started.contains(&call) {
+                    of_agents.insert(prompt);
+                    counted.insert(note.number, Counted::Agent);
+                }
             }
             Kind::Counted { counts, .. } => open.entry(counts).or_default().push(note.number),
             Kind::Response {
@@ -76,7 +84,7 @@ fn counted(notes: &Notes) -> PlaceMap<usize, Counted> {
             Kind::Called { call, .. } if calls.contains(&call) => {
                 counted.insert(note.number, Counted::Call);
             }
-            Kind::Called { response, .. } if of_agents.contains(&response) => {
+            Kind::Called { prompt, .. } if of_agents.contains(&prompt) => {
                 counted.insert(note.number, Counted::Agent);
             }
             _ => {}
@@ -154,11 +162,11 @@ mod tests {
         }
     }
 
-    fn notice(counts: u64, response: u64, of_agent: bool) -> Kind {
+    fn notice(counts: u64, prompt: u64, agent: Option<u64>) -> Kind {
         Kind::Counted {
             counts,
-            response,
-            of_agent,
+            prompt,
+            agent,
         }
     }
 
@@ -169,21 +177,21 @@ mod tests {
     #[test]
     fn a_response_has_the_latest_notice_with_its_counts() {
         let plan = plan(&notes(&[
-            notice(1, 10, false),
-            notice(1, 11, true),
-            notice(1, 12, false),
+            notice(1, 10, None),
+            notice(1, 11, Some(7)),
+            notice(1, 12, None),
             response(Some(1), false),
             Kind::Called {
                 call: 7,
-                response: 12,
+                prompt: 12,
             },
             Kind::Called {
                 call: 8,
-                response: 11,
+                prompt: 11,
             },
             Kind::Called {
                 call: 9,
-                response: 12,
+                prompt: 12,
             },
         ]));
         let of = |number| plan.counted.get(&number).copied();
@@ -193,6 +201,12 @@ mod tests {
         assert_eq!(of(4), Some(Counted::Call));
         assert_eq!(of(5), Some(Counted::Agent));
         assert_eq!(of(6), None);
+    }
+
+    #[test]
+    fn a_sub_agent_of_the_harness_itself_has_no_file() {
+        let plan = plan(&notes(&[notice(1, 10, Some(99)), response(Some(1), false)]));
+        assert!(plan.counted.is_empty());
     }
 
     #[test]

@@ -86,6 +86,20 @@ fn what_a_hook_adds_is_not_the_persons() {
 }
 
 #[test]
+fn what_is_typed_meanwhile_is_the_persons() {
+    let words = "\n[User message received during tool execution]: and this";
+    let mut more = said("user", json!([{"text": words}]));
+    more["subtype"] = json!("mid_turn_user_message");
+    more["systemPayload"] = json!({"displayText": "and this"});
+    let tape = strict(&[prompt("a", None), line("b", Some("a"), "user", more)]);
+    assert_eq!(names(&tape), ["session", "msg.in", "context", "msg.in"]);
+    assert_eq!(
+        (&tape[4]["by"], &tape[4]["text"]),
+        (&"person".into(), &"and this".into())
+    );
+}
+
+#[test]
 fn an_image_is_its_hash() {
     let image = json!({"mimeType": "image/png", "data": "aW1hZ2U="});
     let parts = json!([{"text": "look"}, {"inlineData": image}]);

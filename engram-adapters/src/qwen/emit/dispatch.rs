@@ -2,12 +2,12 @@
 
 use engram_core::adapter::{SessionInit, SideInfo};
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{Meta, Seq, SessionFacts};
+use engram_core::event::{Author, Meta, Seq, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
-use super::prompts;
+use super::prompts::words;
 use super::responses::response;
 use super::results::result;
 use super::state::State;
@@ -123,9 +123,13 @@ impl Events {
     ) -> Outcome {
         let state = &mut self.state;
         match kind {
-            LineKind::User => prompts::user(line, out),
-            LineKind::UserMidTurnUserMessage => prompts::typed_meanwhile(line, out),
-            LineKind::UserNotification | LineKind::UserCron => prompts::of_harness(line, out),
+            // In the place of the user of a sub-agent is another agent.
+            LineKind::User if line.agent_id().is_some() => words(line, Author::Agent, false, out),
+            LineKind::User => words(line, Author::Person, false, out),
+            LineKind::UserMidTurnUserMessage => words(line, Author::Person, true, out),
+            LineKind::UserNotification | LineKind::UserCron => {
+                words(line, Author::Harness, false, out);
+            }
             LineKind::Assistant => {
                 response(state, record, line, out);
                 if !self.plan.later.contains(&record.number) {

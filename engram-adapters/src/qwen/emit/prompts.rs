@@ -16,24 +16,8 @@ const FILES: [&str; 2] = [
     r"\n--- End of content ---",
 ];
 
-/// A prompt: that of a person, or what another agent told a sub-agent.
-pub fn user(line: &Line<'_>, out: &mut Emitter<'_>) {
-    let by = match line.agent_id() {
-        Some(_) => Author::Agent,
-        None => Author::Person,
-    };
-    words(line, by, out);
-}
-
-/// What a person typed while a turn ran.
-pub fn typed_meanwhile(line: &Line<'_>, out: &mut Emitter<'_>) {
-    words(line, Author::Person, out);
-}
-
-/// What the harness says in the user's place.
-pub fn of_harness(line: &Line<'_>, out: &mut Emitter<'_>) {
-    words(line, Author::Harness, out);
-}
+/// What the harness puts before words that a person typed while a turn ran (`prefixMidTurnUserMessageParts`).
+const MEANWHILE: &str = "\n[User message received during tool execution]: ";
 
 /// What a part of a prompt is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +27,9 @@ enum Role {
     Hook,
 }
 
-/// The texts of a message, the first with its images. The texts of files and of hooks are parts of their own.
-fn words(line: &Line<'_>, by: Author, out: &mut Emitter<'_>) {
+/// The texts of a message, the first with its images. The texts of files and of hooks are parts of their own. `is_meanwhile`: a person typed it
+/// while a turn ran.
+pub fn words(line: &Line<'_>, by: Author, is_meanwhile: bool, out: &mut Emitter<'_>) {
     let parts = Message::lenient_opt(line.message()).parts();
     let mut attachments: Vec<Attachment<'_>> = elements(parts)
         .filter_map(|part| attachment(Part::lenient(part).media()?))
@@ -67,7 +52,15 @@ fn words(line: &Line<'_>, by: Author, out: &mut Emitter<'_>) {
         in_files &= mark != Some(1);
         let pointer = Pointer::Item(PARTS, n);
         match role {
-            Role::Words => emit_words(Some(words), by, &mut attachments, pointer, out),
+            Role::Words => {
+                let decoded = words.decode_lossy();
+                let typed = decoded.strip_prefix(MEANWHILE).filter(|_| is_meanwhile);
+                if typed.is_some() {
+                    context("mid_turn", Text::Plain(MEANWHILE), pointer, out);
+                }
+                let words = typed.map_or(words, Text::Plain);
+                emit_words(Some(words), by, &mut attachments, pointer, out);
+            }
             Role::File => context("file", words, pointer, out),
             Role::Hook => context("hook", words, pointer, out),
         }
@@ -77,7 +70,8 @@ fn words(line: &Line<'_>, by: Author, out: &mut Emitter<'_>) {
     }
 }
 
-fn context(name: &str, words: Text<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
+/// What the model is told beside the conversation.
+pub fn context(name: &str, words: Text<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let input = ImplicitInput::of_text(name, Some(words));
     out.emit(Meta::Context(input), pointer);
 }

@@ -7,7 +7,7 @@ use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
 use super::edits::{edit, write};
-use super::prompts::attachment;
+use super::prompts::{attachment, context};
 use super::reads::read;
 use super::state::{CallPlace, State};
 use crate::qwen::notes::PARTS;
@@ -69,10 +69,13 @@ fn one(
         .and_then(|id| state.durations.remove(&hash64(id.raw())));
     let printed = text(answer.output()).or(text(answer.error()));
     let exit = exit(&returned, printed);
-    let is_error_text = status != Status::Ok && exit.is_none();
-    let (stdout, stderr) = match is_error_text {
-        true => (None, printed),
-        false => (printed, None),
+    // What a command printed: the text for the model has it between lines of the harness.
+    let is_cut = is_true(returned.display.truncated());
+    let own = text(returned.display.output()).filter(|_| !is_cut);
+    let (stdout, stderr) = match own {
+        Some(own) => (Some(own).filter(|own| !own.is_empty()), None),
+        None if status != Status::Ok && exit.is_none() => (None, printed),
+        None => (printed, None),
     };
     let event = ToolResult {
         tool: text(response.name()),
@@ -81,12 +84,15 @@ fn one(
         exit,
         stdout,
         stderr,
-        truncated: is_true(returned.display.truncated()),
+        truncated: is_cut,
         artifact: side_file(&returned.display),
         attachments: attachments(line, response),
         duration_ms: duration.or(counted),
     };
     out.emit(event, Pointer::Item(PARTS, n));
+    if let Some(printed) = printed.filter(|_| own.is_some()) {
+        context("tool_result", printed, Pointer::Item(PARTS, n), out);
+    }
     let place = state.calls.close(raw_str(response.id()));
     if status == Status::Ok
         && let Some(place) = place

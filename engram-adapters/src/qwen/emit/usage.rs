@@ -6,6 +6,7 @@ use engram_core::event::{Meta, Tokens, Usage};
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
+use crate::qwen::notes::{counts, counts_of_event};
 use crate::qwen::readers::{Counts, Line, Telemetry};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, count, non_empty_text, text};
@@ -43,13 +44,7 @@ pub fn of_earlier(record: &Record<'_>, number: usize, out: &mut Emitter<'_>) {
 
 /// The usage of a request without a response in the log. None if nothing was counted.
 pub fn of_event<'a>(event: &Telemetry<'a>) -> Option<Usage<'a>> {
-    let tokens = counted([
-        event.prompt(),
-        event.cached(),
-        event.output(),
-        event.thoughts(),
-        event.total(),
-    ]);
+    let tokens = counted(counts_of_event(event));
     let is_nothing = [tokens.input, tokens.cache_read, tokens.output]
         .iter()
         .all(|count| count.is_none_or(|count| count == 0));
@@ -61,16 +56,10 @@ pub fn of_event<'a>(event: &Telemetry<'a>) -> Option<Usage<'a>> {
     })
 }
 
-fn tokens(counts: &Counts<'_>) -> Tokens {
-    let mut tokens = counted([
-        counts.prompt(),
-        counts.cached(),
-        counts.output(),
-        counts.thoughts(),
-        counts.total(),
-    ]);
+fn tokens(of: &Counts<'_>) -> Tokens {
+    let mut tokens = counted(counts(of));
     // What tools of the provider put into the prompt is counted beside it.
-    if let Some(of_tools) = count(counts.tool_use()) {
+    if let Some(of_tools) = count(of.tool_use()) {
         tokens.input = tokens.input.and_then(|input| input.checked_add(of_tools));
     }
     tokens
