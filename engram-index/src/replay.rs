@@ -3,14 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use engram_core::hash::Hash;
 use rusqlite::Connection;
 
 use crate::align::{LONG, align};
 use crate::answer::Why;
 use crate::diff::{self, Hunk};
 use crate::files::Files;
-use crate::line_key::{Counts, Key, counts, is_hole, letters};
-use crate::rows::{Digest, Kind};
+use crate::line_key::{BYTE_ORDER_MARK, Counts, Key, counts, is_hole, keys, letters};
+use crate::rows::{Digest, Kind, digest};
 use crate::steps::{Step, load, until};
 
 /// States that are kept for the comparison with a text: those that have most of its lines.
@@ -114,17 +115,39 @@ impl Replay {
     }
 }
 
+/// The text that a question is about.
+#[derive(Debug)]
+pub struct Asked {
+    pub lines: Rc<[Key]>,
+    /// The hashes that a tape may have of the file.
+    hashes: Vec<Digest>,
+}
+
+impl Asked {
+    /// A whole text.
+    pub fn of(text: &str) -> Asked {
+        let unmarked = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        let of = |text: &str| digest(&Hash::of_text(text));
+        let ends = |text: &str| [of(text), of(&text.replace("\r\n", "\n"))];
+        Asked {
+            lines: keys(text).into(),
+            hashes: [text, unmarked].into_iter().flat_map(ends).collect(),
+        }
+    }
+}
+
 /// Makes the steps of these files again, for a question about a text.
 pub fn replay(
     db: &Connection,
     files: &Files,
     at: Option<i64>,
-    text: &[Key],
+    text: &Asked,
 ) -> rusqlite::Result<Replay> {
     let (steps, is_cut) = load(db, files, at)?;
     let mut making = Making {
-        text: text.into(),
-        wanted: text.iter().copied().collect(),
+        text: text.lines.clone(),
+        hashes: text.hashes.clone(),
+        wanted: text.lines.iter().copied().collect(),
         now: HashMap::new(),
         gone: HashMap::new(),
         last_whole: HashMap::new(),
@@ -149,6 +172,7 @@ pub fn replay(
 
 struct Making {
     text: Rc<[Key]>,
+    hashes: Vec<Digest>,
     wanted: HashSet<Key>,
     now: HashMap<i64, State>,
     /// Where removed lines stood in the text of each file.
@@ -273,7 +297,44 @@ impl Making {
             self.put_text(step, old.clone(), origins.clone(), None);
         }
         let hunks = diff::hunks(&old, text);
-        self.put(step, carried(&origins, &hunks, Origin::Made(at)), Some(at));
+        let origins = carried(&origins, &hunks, Origin::Made(at));
+        match self.is_asked(step).then(|| self.place_of(step)).flatten() {
+            Some(0) if !step.whole() => self.put_asked(step, 0, &origins, at),
+            _ => self.put(step, origins, Some(at)),
+        }
+    }
+
+    /// True if the hash of the file after a step is that of the text of the question.
+    fn is_asked(&self, step: &Step) -> bool {
+        step.file_hashes[1].is_some_and(|hash| self.hashes.contains(&hash))
+    }
+
+    /// Where the lines that a step left stand in the text of the question, if they can stand in one place alone. All of them are known, or they
+    /// begin with the first line.
+    fn place_of(&self, step: &Step) -> Option<usize> {
+        let fits = |run: &[Key]| {
+            let mut pairs = run.iter().zip(step.after.iter());
+            pairs.all(|(line, known)| is_hole(*known) || line == known)
+        };
+        if step.kind != Kind::Piece {
+            return self.text.get(..step.after.len()).filter(|run| fits(run)).map(|_| 0);
+        }
+        let mut runs = self.text.windows(step.after.len().max(1)).enumerate();
+        let place = runs.find(|(_, run)| fits(run)).map(|(place, _)| place)?;
+        let is_only = !step.after.is_empty() && !runs.any(|(_, run)| fits(run));
+        is_only.then_some(place)
+    }
+
+    /// A step left the text of the question, as the hash of the file says: what nobody knew of the text is as it is there.
+    fn put_asked(&mut self, step: &Step, place: usize, known: &[Origin], at: usize) {
+        let text = self.text.clone();
+        let mut origins = self.seen(step, &text).to_vec();
+        for (line, (key, origin)) in step.after.iter().zip(known).enumerate() {
+            if !is_hole(*key) && !matches!(origin, Origin::Unproven(_)) {
+                origins[place + line] = *origin;
+            }
+        }
+        self.put_text(step, text, origins.into(), Some(at));
     }
 
     /// A piece of a known text changes it where it has one place. Else it is kept for what it is.
@@ -296,7 +357,9 @@ impl Making {
         };
         let hunks = diff::hunks(before, &step.after);
         let new = carried(&origins, &hunks, Origin::Made(at));
-        if let (Some(state), [place]) = (&state, places.as_slice()) {
+        if let Some(place) = self.is_asked(step).then(|| self.place_of(step)).flatten() {
+            self.put_asked(step, place, &new, at);
+        } else if let (Some(state), [place]) = (&state, places.as_slice()) {
             let (mut lines, mut all) = (state.lines.to_vec(), state.origins.to_vec());
             lines.splice(*place..place + before.len(), step.after.iter().copied());
             all.splice(*place..place + before.len(), new.iter().copied());
@@ -404,6 +467,7 @@ impl Making {
         let same = old.as_ref().filter(|old| old.lines == lines);
         let hash = match (by, step.kind) {
             (Some(_), Kind::Changed | Kind::Created) => step.file_hashes[1],
+            (Some(_), Kind::Piece) if self.is_asked(step) => step.file_hashes[1],
             _ => same.and_then(|old| old.hash),
         };
         for hunk in &hunks {
@@ -417,6 +481,7 @@ impl Making {
         let state = State {
             file: step.file,
             whole: step.whole()
+                || (by.is_some() && self.is_asked(step) && lines == self.text)
                 || (matches!(step.kind, Kind::Piece | Kind::Appended)
                     && old.is_some_and(|old| old.whole)),
             lines,
