@@ -1,18 +1,21 @@
 //! The states of files over all tapes, each line with its origin: the steps of the tapes are made again in the order of time.
 
+mod asked;
+
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use engram_core::hash::Hash;
 use rusqlite::Connection;
 
 use crate::align::{LONG, align};
 use crate::answer::Why;
 use crate::diff::{self, Hunk};
 use crate::files::Files;
-use crate::line_key::{BYTE_ORDER_MARK, Counts, Key, counts, is_hole, keys, letters};
-use crate::rows::{Digest, Kind, digest};
+use crate::line_key::{Counts, Key, counts, is_hole, letters};
+use crate::rows::{Digest, Kind};
 use crate::steps::{Step, load, until};
+
+pub use asked::Asked;
 
 /// States that are kept for the comparison with a text: those that have most of its lines.
 const MAX_STATES: usize = 12;
@@ -112,27 +115,6 @@ impl Replay {
     pub fn is_gone(&self, state: &State, key: Key) -> bool {
         let last = self.last_removed.get(&(state.file, key));
         letters(key) < LONG && last.is_some_and(|step| *step > state.at)
-    }
-}
-
-/// The text that a question is about.
-#[derive(Debug)]
-pub struct Asked {
-    pub lines: Rc<[Key]>,
-    /// The hashes that a tape may have of the file.
-    hashes: Vec<Digest>,
-}
-
-impl Asked {
-    /// A whole text.
-    pub fn of(text: &str) -> Asked {
-        let unmarked = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-        let of = |text: &str| digest(&Hash::of_text(text));
-        let ends = |text: &str| [of(text), of(&text.replace("\r\n", "\n"))];
-        Asked {
-            lines: keys(text).into(),
-            hashes: [text, unmarked].into_iter().flat_map(ends).collect(),
-        }
     }
 }
 
@@ -298,43 +280,12 @@ impl Making {
         }
         let hunks = diff::hunks(&old, text);
         let origins = carried(&origins, &hunks, Origin::Made(at));
-        match self.is_asked(step).then(|| self.place_of(step)).flatten() {
-            Some(0) if !step.whole() => self.put_asked(step, 0, &origins, at),
-            _ => self.put(step, origins, Some(at)),
+        self.put(step, origins.clone(), Some(at));
+        if !step.whole()
+            && let Some(place) = self.place_in_asked(step)
+        {
+            self.fill(step, self.origins_in_asked(step, place, &origins));
         }
-    }
-
-    /// True if the hash of the file after a step is that of the text of the question.
-    fn is_asked(&self, step: &Step) -> bool {
-        step.file_hashes[1].is_some_and(|hash| self.hashes.contains(&hash))
-    }
-
-    /// Where the lines that a step left stand in the text of the question, if they can stand in one place alone. All of them are known, or they
-    /// begin with the first line.
-    fn place_of(&self, step: &Step) -> Option<usize> {
-        let fits = |run: &[Key]| {
-            let mut pairs = run.iter().zip(step.after.iter());
-            pairs.all(|(line, known)| is_hole(*known) || line == known)
-        };
-        if step.kind != Kind::Piece {
-            return self.text.get(..step.after.len()).filter(|run| fits(run)).map(|_| 0);
-        }
-        let mut runs = self.text.windows(step.after.len().max(1)).enumerate();
-        let place = runs.find(|(_, run)| fits(run)).map(|(place, _)| place)?;
-        let is_only = !step.after.is_empty() && !runs.any(|(_, run)| fits(run));
-        is_only.then_some(place)
-    }
-
-    /// A step left the text of the question, as the hash of the file says: what nobody knew of the text is as it is there.
-    fn put_asked(&mut self, step: &Step, place: usize, known: &[Origin], at: usize) {
-        let text = self.text.clone();
-        let mut origins = self.seen(step, &text).to_vec();
-        for (line, (key, origin)) in step.after.iter().zip(known).enumerate() {
-            if !is_hole(*key) && !matches!(origin, Origin::Unproven(_)) {
-                origins[place + line] = *origin;
-            }
-        }
-        self.put_text(step, text, origins.into(), Some(at));
     }
 
     /// A piece of a known text changes it where it has one place. Else it is kept for what it is.
@@ -357,8 +308,9 @@ impl Making {
         };
         let hunks = diff::hunks(before, &step.after);
         let new = carried(&origins, &hunks, Origin::Made(at));
-        if let Some(place) = self.is_asked(step).then(|| self.place_of(step)).flatten() {
-            self.put_asked(step, place, &new, at);
+        if let Some(place) = self.place_in_asked(step) {
+            let origins = self.origins_in_asked(step, place, &new);
+            self.put_text(step, self.text.clone(), origins, Some(at));
         } else if let (Some(state), [place]) = (&state, places.as_slice()) {
             let (mut lines, mut all) = (state.lines.to_vec(), state.origins.to_vec());
             lines.splice(*place..place + before.len(), step.after.iter().copied());
