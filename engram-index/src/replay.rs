@@ -1,5 +1,7 @@
 //! The states of files over all tapes, each line with its origin: the steps of the tapes are made again in the order of time.
 
+mod asked;
+
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -12,6 +14,8 @@ use crate::files::Files;
 use crate::line_key::{Counts, Key, counts, is_hole, letters};
 use crate::rows::{Digest, Kind};
 use crate::steps::{Step, load, until};
+
+pub use asked::Asked;
 
 /// States that are kept for the comparison with a text: those that have most of its lines.
 const MAX_STATES: usize = 12;
@@ -119,12 +123,13 @@ pub fn replay(
     db: &Connection,
     files: &Files,
     at: Option<i64>,
-    text: &[Key],
+    text: &Asked,
 ) -> rusqlite::Result<Replay> {
     let (steps, is_cut) = load(db, files, at)?;
     let mut making = Making {
-        text: text.into(),
-        wanted: text.iter().copied().collect(),
+        text: text.lines.clone(),
+        hashes: text.hashes.clone(),
+        wanted: text.lines.iter().copied().collect(),
         now: HashMap::new(),
         gone: HashMap::new(),
         last_whole: HashMap::new(),
@@ -149,6 +154,7 @@ pub fn replay(
 
 struct Making {
     text: Rc<[Key]>,
+    hashes: Vec<Digest>,
     wanted: HashSet<Key>,
     now: HashMap<i64, State>,
     /// Where removed lines stood in the text of each file.
@@ -273,7 +279,13 @@ impl Making {
             self.put_text(step, old.clone(), origins.clone(), None);
         }
         let hunks = diff::hunks(&old, text);
-        self.put(step, carried(&origins, &hunks, Origin::Made(at)), Some(at));
+        let origins = carried(&origins, &hunks, Origin::Made(at));
+        self.put(step, origins.clone(), Some(at));
+        if !step.whole()
+            && let Some(place) = self.place_in_asked(step)
+        {
+            self.fill(step, self.origins_in_asked(step, place, &origins));
+        }
     }
 
     /// A piece of a known text changes it where it has one place. Else it is kept for what it is.
@@ -296,7 +308,10 @@ impl Making {
         };
         let hunks = diff::hunks(before, &step.after);
         let new = carried(&origins, &hunks, Origin::Made(at));
-        if let (Some(state), [place]) = (&state, places.as_slice()) {
+        if let Some(place) = self.place_in_asked(step) {
+            let origins = self.origins_in_asked(step, place, &new);
+            self.put_text(step, self.text.clone(), origins, Some(at));
+        } else if let (Some(state), [place]) = (&state, places.as_slice()) {
             let (mut lines, mut all) = (state.lines.to_vec(), state.origins.to_vec());
             lines.splice(*place..place + before.len(), step.after.iter().copied());
             all.splice(*place..place + before.len(), new.iter().copied());
@@ -404,6 +419,7 @@ impl Making {
         let same = old.as_ref().filter(|old| old.lines == lines);
         let hash = match (by, step.kind) {
             (Some(_), Kind::Changed | Kind::Created) => step.file_hashes[1],
+            (Some(_), Kind::Piece) if self.is_asked(step) => step.file_hashes[1],
             _ => same.and_then(|old| old.hash),
         };
         for hunk in &hunks {
@@ -417,6 +433,7 @@ impl Making {
         let state = State {
             file: step.file,
             whole: step.whole()
+                || (by.is_some() && self.is_asked(step) && lines == self.text)
                 || (matches!(step.kind, Kind::Piece | Kind::Appended)
                     && old.is_some_and(|old| old.whole)),
             lines,

@@ -289,7 +289,9 @@ fn a_resource_that_a_prompt_names_is_context() {
     ]);
     let mut unread = resource(json!([]));
     unread["unread"] = json!("denied");
-    let lines = [attached(1, resource(read)), attached(2, unread)];
+    let mut lines = [attached(1, resource(read)), attached(2, unread)];
+    lines[0]["rendered"] =
+        json!([{"content": [{"type": "text", "text": "Full contents of resource:"}]}]);
     let found: Vec<Value> = events(&lines, "meta")
         .iter()
         .filter(|event| event["name"] == "mcp_resource")
@@ -353,9 +355,11 @@ fn changed_settings_are_context() {
         json!({"type": "output_style_instructions", "style": null}),
     );
     reset["rendered"] = json!([{"content": "The output style was reset to the default."}]);
+    let mut asked = attached(2, json!({"type": "ultrathink_effort"}));
+    asked["rendered"] = json!([{"content": "Reason as thoroughly as the task warrants."}]);
     let lines = [
         attached(1, json!({"type": "language", "language": "german"})),
-        attached(2, json!({"type": "ultrathink_effort"})),
+        asked,
         reset,
         attached(
             4,
@@ -376,7 +380,7 @@ fn changed_settings_are_context() {
         json!(found),
         json!([
             ["language", false],
-            ["ultrathink_effort", null],
+            ["ultrathink_effort", false],
             ["output_style_instructions", true],
             ["environment", false],
         ])

@@ -37,6 +37,20 @@ const CANCELLED: &str = "\"[Operation Cancelled]";
 /// The line that has a command's exit code: always up to 0.30.1, from 0.31.0 only if it is not 0.
 const EXIT_CODE: &str = "Exit Code: ";
 
+/// The line that has what a command printed, and what stands there if it printed nothing (0.4.1 to 0.61.0: recorded).
+const OUTPUT: &str = "Output: ";
+const EMPTY: &str = "(empty)";
+
+/// The lines that may follow an output.
+const BEHIND_OUTPUT: [&str; 6] = [
+    "Error: ",
+    EXIT_CODE,
+    "Signal: ",
+    "Background PIDs: ",
+    "Process Group PGID: ",
+    "</untrusted_context>",
+];
+
 /// Prefixes of a truncated output, as raw JSON.
 const TRUNCATED: [&str; 4] = [
     "Output too large.",
@@ -253,12 +267,25 @@ impl Events {
                 bytes,
             }
         });
+        let decoded = stdout
+            .filter(|_| is_command && path.is_none())
+            .and_then(|output| output.decode().ok());
+        let shown = text(end.display).and_then(|shown| shown.decode().ok());
+        let printed = decoded
+            .as_deref()
+            .zip(shown.as_deref())
+            .and_then(|(output, shown)| printed(output, shown));
+        let own = match printed {
+            Some("") => None,
+            Some(printed) => Some(Text::Plain(printed)),
+            None => stdout,
+        };
         let result = ToolResult {
             tool: Some(end.tool),
             call_id: end.call_id,
             status,
             exit,
-            stdout,
+            stdout: own,
             stderr,
             truncated: path.is_some() || raw_str(end.display).ends_with(SHORTENED),
             artifact,
@@ -266,6 +293,9 @@ impl Events {
             duration_ms: None,
         };
         out.emit(result, place);
+        if let Some(for_model) = stdout.filter(|_| printed.is_some()) {
+            emit_context("tool_result", for_model, place, out);
+        }
         if let Some(stdout) = stdout {
             emit_found_context(stdout, place, out);
         }
@@ -327,6 +357,28 @@ fn exit_code(output: Option<Text<'_>>, display: Field<'_>) -> Option<i64> {
         .ok()
 }
 
+/// What a command printed, of the text that the model got. The terminal shows the same (`resultDisplay`), and proves where it ends: a command may
+/// print lines like the harness's own. None without this proof.
+fn printed<'t>(text: &'t str, shown: &str) -> Option<&'t str> {
+    let begin = match text.strip_prefix(OUTPUT) {
+        Some(_) => 0,
+        None => text.find(&format!("\n{OUTPUT}"))? + 1,
+    };
+    let rest = &text[begin + OUTPUT.len()..];
+    let is_end = |behind: &str| {
+        let line = behind.trim_start_matches('\n');
+        line.is_empty()
+            || line.len() < behind.len()
+                && BEHIND_OUTPUT.iter().any(|begin| line.starts_with(begin))
+    };
+    let begins = |output: &str| rest.strip_prefix(output).is_some_and(is_end);
+    if !shown.is_empty() && begins(shown) {
+        Some(&rest[..shown.len()])
+    } else {
+        begins(EMPTY).then_some("")
+    }
+}
+
 /// The file with the full output, if the harness truncated the result.
 fn full_output_path(output: Text<'_>) -> Option<String> {
     if !TRUNCATED.iter().any(|prefix| output.starts_with(prefix)) {
@@ -337,4 +389,22 @@ fn full_output_path(output: Text<'_>) -> Option<String> {
         .iter()
         .find_map(|prefix| output.split_once(prefix))?;
     rest.lines().next().map(|path| path.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terminal_shows_where_an_output_ends() {
+        let text = "<untrusted_context>\nOutput: 4\nProcess Group PGID: 95\n</untrusted_context>";
+        assert_eq!(printed(text, "4"), Some("4"));
+        assert_eq!(printed(text, "other"), None);
+        let empty = "Output: (empty)\nExit Code: 1\nProcess Group PGID: 9";
+        assert_eq!(printed(empty, "Command exited with code: 1"), Some(""));
+        assert_eq!(printed(empty, EMPTY), Some(EMPTY));
+        // The command printed a line like one of the harness.
+        let text = "Output: a\nSignal: b\nProcess Group PGID: 9";
+        assert_eq!(printed(text, "a\nSignal: b"), Some("a\nSignal: b"));
+    }
 }
