@@ -52,18 +52,17 @@ impl SessionFile {
         else {
             return false;
         };
-        let is_below = || {
-            path.ancestors().skip(1).take(self.levels).any(|directory| {
-                directory
-                    .file_name()
-                    .is_some_and(|name| name == self.directory)
-            })
+        let is_directory = |directory: &Path| {
+            directory
+                .file_name()
+                .is_some_and(|name| name == self.directory)
         };
-        (if self.prefix.is_empty() {
-            is_uuid(id)
-        } else {
-            is_id(id)
-        }) && is_below()
+        let mut above = path.ancestors().skip(1).take(self.levels);
+        // A UUID is the name of many files, so the place of one must be exact.
+        match self.prefix.is_empty() {
+            true => is_uuid(id) && above.last().is_some_and(is_directory),
+            false => is_id(id) && above.any(is_directory),
+        }
     }
 }
 

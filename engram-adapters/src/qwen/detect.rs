@@ -14,16 +14,15 @@ const MAX_LINES: usize = 32;
 /// Members of every line.
 const ENVELOPE: &[&str] = &["uuid", "parentUuid", "sessionId", "timestamp", "type"];
 
-/// The marks of a line, with the member that only this harness has beside the envelope.
+/// The marks of a line: members that only this harness has beside the envelope.
 fn marks_of(line: Value<'_>) -> impl Iterator<Item = &'static str> {
     let is_line = has_members(line, ENVELOPE);
-    let has_parts = line
-        .member("message")
-        .is_some_and(|message| has_members(message, &["parts"]));
-    let has_payload = line.member("systemPayload").is_some();
+    let is_agent =
+        has_members(line, &["agentName", "isSidechain"]) && line.member("userType").is_none();
     let marks = [
-        has_parts.then_some(mark::PARTS),
-        has_payload.then_some(mark::PAYLOAD),
+        has_members(line, &["provenance"]).then_some(mark::PROVENANCE),
+        has_members(line, &["systemPayload"]).then_some(mark::PAYLOAD),
+        is_agent.then_some(mark::AGENT),
     ];
     marks.into_iter().flatten().filter(move |_| is_line)
 }
@@ -33,14 +32,18 @@ fn candidates<'h>(head: &'h Head<'_>) -> impl Iterator<Item = &'h str> {
     // To search for a name spares parsing the lines of other harnesses.
     let may_be = |line: &&str| {
         memmem::find(line.as_bytes(), b"\"parentUuid\"").is_some()
-            && [&b"\"parts\""[..], b"\"systemPayload\""]
-                .iter()
-                .any(|name| memmem::find(line.as_bytes(), name).is_some())
+            && [
+                &b"\"provenance\""[..],
+                b"\"systemPayload\"",
+                b"\"agentName\"",
+            ]
+            .iter()
+            .any(|name| memmem::find(line.as_bytes(), name).is_some())
     };
     head.lines().take(MAX_LINES).filter(may_be)
 }
 
-/// Evidence if a line has the envelope, and a message of parts or the payload of a notice.
+/// Evidence if a line has a mark.
 pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     let mut marks = Vec::new();
     find_line(candidates(head), |line| {

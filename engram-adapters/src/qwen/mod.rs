@@ -50,7 +50,7 @@ const HOMES: &[HomeDirectory] = &[
 ];
 
 /// The files of sessions and of sub-agents.
-const SESSION_FILES: &[SessionFile] = &[SessionFile::new(("chats", 2), "", ".jsonl")];
+const SESSION_FILES: &[SessionFile] = &[SessionFile::new(("chats", 1), "", ".jsonl")];
 
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();

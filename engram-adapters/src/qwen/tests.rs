@@ -31,7 +31,7 @@ fn strict(lines: &[Value]) -> Vec<Value> {
 /// A line: its id, the id of the line that it continues, its type, and further members.
 fn line(id: &str, parent: Option<&str>, kind: &str, more: Value) -> Value {
     let mut line = json!({
-        "uuid": id, "parentUuid": parent, "sessionId": "s", "timestamp": "2026-11-28T10:00:00.000Z", "type": kind, "cwd": "/p", "version": "0.24.4"
+        "uuid": id, "parentUuid": parent, "sessionId": "s", "timestamp": "2026-11-28T10:00:00.000Z", "type": kind, "provenance": "system", "cwd": "/p", "version": "0.24.4"
     });
     let members = line.as_object_mut().unwrap();
     members.extend(more.as_object().unwrap().clone());

@@ -32,15 +32,14 @@ impl Mark {
     }
 }
 
-/// iFlow and Qwen Code write lines with the same members. The id of iFlow's sessions begins with `session-`, that of this harness is a UUID. Messages
-/// of Qwen Code have parts, and its notices a payload.
+/// iFlow and Qwen Code write lines with the same members. The id of iFlow's sessions begins with `session-`, that of this harness is a UUID. Lines
+/// of Qwen Code have a provenance or a payload; those of its sub-agents have the agent's name and no type of user.
 fn is_of_other(line: Value<'_>) -> bool {
-    let parts = line
-        .member("message")
-        .and_then(|message| message.member("parts"));
+    let has = |name| line.member(name).is_some();
     raw_str(line.member("sessionId")).starts_with("session-")
-        || parts.is_some()
-        || line.member("systemPayload").is_some()
+        || has("provenance")
+        || has("systemPayload")
+        || has("agentName") && has("isSidechain") && !has("userType")
 }
 
 /// Every mark, the one of conversation lines first. A line has the first mark that fits.
@@ -277,10 +276,13 @@ mod tests {
         let of_parts =
             |message: &str| line("0a").replace("\"version\"", &format!("{message},\"version\""));
         assert!(
-            !is_marked(&of_parts(r#""message":{"role":"user","parts":[]}"#)),
+            !is_marked(&of_parts(r#""provenance":"real_user""#)),
             "Qwen Code"
         );
-        assert!(!is_marked(&of_parts(r#""systemPayload":{}"#)), "Qwen Code");
+        assert!(
+            !is_marked(&of_parts(r#""agentName":"general-purpose""#)),
+            "Qwen Code"
+        );
         let init = |more: &str| {
             format!(
                 r#"{{"type":"system","subtype":"init","session_id":"s","tools":["Edit"]{more}}}"#

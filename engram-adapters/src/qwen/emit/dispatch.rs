@@ -2,7 +2,7 @@
 
 use engram_core::adapter::{SessionInit, SideInfo};
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{Author, Meta, Seq, SessionFacts};
+use engram_core::event::{Author, Meta, Seq};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
@@ -10,7 +10,7 @@ use engram_core::text::Text;
 use super::prompts::words;
 use super::responses::response;
 use super::results::result;
-use super::state::State;
+use super::state::{State, emit_facts};
 use super::system;
 use super::telemetry;
 use super::usage;
@@ -162,12 +162,5 @@ impl Events {
             out.emit(Meta::system(name, None), Pointer::Root);
         }
         Outcome::Mapped
-    }
-}
-
-/// Facts about the session, if there are any.
-pub fn emit_facts(facts: SessionFacts<'_>, out: &mut Emitter<'_>) {
-    if !facts.is_empty() {
-        out.emit(Meta::Session(facts), Pointer::Root);
     }
 }

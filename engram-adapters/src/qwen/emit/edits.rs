@@ -10,7 +10,7 @@ use engram_core::hash::Hash;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use super::results::{OUTPUT, Returned, SHOWN};
+use super::state::{OUTPUT, Returned, SHOWN};
 use crate::qwen::readers::{Display, FileArgs};
 use crate::shared::patch::unified_runs;
 use crate::shared::spans::{

@@ -5,7 +5,7 @@ use engram_core::event::{CodeRead, Range};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use super::results::{OUTPUT, Returned};
+use super::state::{OUTPUT, Returned};
 use crate::qwen::readers::FileArgs;
 use crate::shared::spans::{full_range, line_count};
 

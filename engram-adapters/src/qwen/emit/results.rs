@@ -9,7 +9,7 @@ use engram_core::text::Text;
 use super::edits::{edit, write};
 use super::prompts::{attachment, context};
 use super::reads::read;
-use super::state::{CallPlace, State};
+use super::state::{CallPlace, Returned, State};
 use crate::qwen::notes::PARTS;
 use crate::qwen::readers::{
     Answer, Attached, Call, CallResult, Display, FileArgs, Line, Message, Part, Response,
@@ -22,18 +22,6 @@ const SHELL: &str = "run_shell_command";
 const EXITED: &str = "\nExit Code: ";
 /// Why a call did not run: a person or a rule did not allow it.
 const DENIED: &str = "execution_denied";
-
-/// A result, as its line has it.
-pub struct Returned<'a> {
-    pub tool: Field<'a>,
-    pub call_id: Option<Text<'a>>,
-    /// What the model got.
-    pub output: Option<Text<'a>>,
-    /// What the terminal shows, if it is more than a text.
-    pub display: Display<'a>,
-    /// What the terminal shows, if it is a text.
-    pub shown: Option<Text<'a>>,
-}
 
 /// The events of the results in a line.
 pub fn result(state: &mut State, record: &Record<'_>, line: &Line<'_>, out: &mut Emitter<'_>) {
@@ -184,8 +172,3 @@ fn arguments(line: Value<'_>, part: usize) -> Option<FileArgs<'_>> {
     let call = Call::lenient(Part::lenient(part).call()?);
     Some(FileArgs::lenient(call.args()?))
 }
-
-/// Where the text for the model is.
-pub const OUTPUT: Pointer<'static> = Pointer::At(PARTS);
-/// Where that is what the terminal shows.
-pub const SHOWN: Pointer<'static> = Pointer::At("/toolCallResult/resultDisplay");

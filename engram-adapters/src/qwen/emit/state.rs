@@ -1,9 +1,13 @@
 //! What step 3 keeps between records.
 
-use engram_core::event::SessionFacts;
+use engram_core::emit::Pointer;
+use engram_core::event::{Meta, SessionFacts};
 use engram_core::keys::{KeyMap, PlaceMap};
+use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use crate::qwen::notes::PARTS;
+use crate::qwen::readers::Display;
 use crate::shared::pending_calls::PendingCalls;
 use crate::shared::value::{Field, non_empty_text, raw_str};
 
@@ -68,3 +72,27 @@ pub struct State {
     /// The session that this one is a fork of was said.
     pub is_fork_stated: bool,
 }
+
+/// Facts about the session, if there are any.
+pub fn emit_facts(facts: SessionFacts<'_>, out: &mut Emitter<'_>) {
+    if !facts.is_empty() {
+        out.emit(Meta::Session(facts), Pointer::Root);
+    }
+}
+
+/// A result, as its line has it.
+pub struct Returned<'a> {
+    pub tool: Field<'a>,
+    pub call_id: Option<Text<'a>>,
+    /// What the model got.
+    pub output: Option<Text<'a>>,
+    /// What the terminal shows, if it is more than a text.
+    pub display: Display<'a>,
+    /// What the terminal shows, if it is a text.
+    pub shown: Option<Text<'a>>,
+}
+
+/// Where the text for the model is.
+pub const OUTPUT: Pointer<'static> = Pointer::At(PARTS);
+/// Where that is what the terminal shows.
+pub const SHOWN: Pointer<'static> = Pointer::At("/toolCallResult/resultDisplay");

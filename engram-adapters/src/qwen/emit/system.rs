@@ -5,8 +5,7 @@ use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 
-use super::dispatch::emit_facts;
-use super::state::State;
+use super::state::{State, emit_facts};
 use crate::qwen::format::{LineKind, rule};
 use crate::qwen::readers::{Compression, Line, Message, Part, Payload};
 use crate::shared::value::{Value, elements, non_empty_text, text};
