@@ -14,7 +14,7 @@ use crate::qwen::notes::PARTS;
 use crate::qwen::readers::{
     Answer, Attached, Call, CallResult, Display, FileArgs, Line, Message, Part, Response,
 };
-use crate::shared::value::{Field, Value, count, elements, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{Value, count, elements, is_true, non_empty_text, raw_str, text};
 
 /// The tool that runs commands.
 const SHELL: &str = "run_shell_command";
