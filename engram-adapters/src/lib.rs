@@ -65,6 +65,8 @@ pub mod open;
 mod opencode;
 #[cfg(feature = "pi")]
 mod pi;
+#[cfg(feature = "copilot")]
+mod copilot;
 mod prompt_history;
 mod registration;
 mod registry;
