@@ -49,6 +49,11 @@ const GAPS: &[Gap] = &[
         fixture: "1.0.12/files",
     },
     Gap {
+        code: "link.no_range",
+        reason: "a patch moves a whole file, and does not say how many lines it has",
+        fixture: "1.0.102/patch",
+    },
+    Gap {
         code: "read.shell",
         reason: "a file that a shell command prints is not a recorded read",
         fixture: "1.0.12/files",

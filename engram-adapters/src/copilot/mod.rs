@@ -51,7 +51,7 @@ const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::Home, ".copilot/sessi
 
 /// The files of sessions, in a directory for each.
 const SESSION_FILES: &[SessionFile] =
-    &[SessionFile::new(("session-state", 2), "events", ".jsonl")];
+    &[SessionFile::new(("session-state", 2), "events.jsonl", "")];
 
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();

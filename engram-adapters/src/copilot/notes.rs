@@ -177,8 +177,12 @@ impl Notes {
             let output = Output::lenient_opt(end.result());
             let detail = text(output.detail()).map(|detail| detail.decode_lossy());
             let sections = detail.as_deref().and_then(sections).unwrap_or_default();
-            facts.extend(sections.iter().map(|section| Fact::Changed {
-                path: path_key(section.path()),
+            let paths = sections.iter().flat_map(|section| {
+                let from = section.before.filter(|_| section.after.is_some_and(|to| Some(to) != section.before));
+                std::iter::once(section.path()).chain(from)
+            });
+            facts.extend(paths.map(|path| Fact::Changed {
+                path: path_key(path),
                 call,
             }));
         }

@@ -24,7 +24,7 @@ pub(super) const CLAIMS: Coverage = Coverage {
         "edit.file_end",
         "edit.not_utf8",
     ]),
-    span_link: Grade::None,
+    span_link: Grade::Partial(&["link.no_range"]),
 };
 
 /// The matrix.

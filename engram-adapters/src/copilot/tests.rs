@@ -136,3 +136,19 @@ fn a_turn_that_was_stopped_says_so() {
     let events = events(&[("abort", r#"{"reason":"user_initiated"}"#)]);
     assert_eq!((names(&events), &events[0]["text"]), ("interrupt".into(), &"user_initiated".into()));
 }
+
+#[test]
+fn an_output_that_was_too_large_names_its_file() {
+    let call = r#"{"toolCallId":"c","toolName":"bash","arguments":{"command":"seq 9"}}"#;
+    let result = r#"{"toolCallId":"c","success":true,"result":{"content":"Output too large to read at once (1 KB). Saved to: /tmp/o.txt\n1"},"toolTelemetry":{"properties":{"largeOutputHandled":"true"}}}"#;
+    let events = events(&[("tool.execution_start", call), ("tool.execution_complete", result)]);
+    assert_eq!((&events[1]["truncated"], &events[1]["artifact"]["path"]), (&true.into(), &"/tmp/o.txt".into()));
+}
+
+#[test]
+fn a_file_that_was_too_large_was_not_read() {
+    let call = r#"{"toolCallId":"c","toolName":"view","arguments":{"path":"/p/long.txt"}}"#;
+    let result = r#"{"toolCallId":"c","success":true,"result":{"content":"File too large to read at once (196.3 KB)."}}"#;
+    let events = events(&[("tool.execution_start", call), ("tool.execution_complete", result)]);
+    assert_eq!(names(&events), "tool.call tool.result");
+}

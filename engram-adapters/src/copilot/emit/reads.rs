@@ -10,15 +10,18 @@ use crate::copilot::readers::{FileArgs, Output};
 use crate::shared::spans::span_facts;
 use crate::shared::value::{elements, integer, non_empty_text, text};
 
-/// A read. A directory gives none; of an image no lines are known.
+/// A read. A directory gives none, nor a file that was too large to be shown: its result has nothing for the terminal. Of an image no lines are
+/// known.
 pub fn read(
     args: &FileArgs<'_>,
     call_id: Option<Text<'_>>,
     output: &Output<'_>,
     out: &mut Emitter<'_>,
 ) {
-    let detail = text(output.detail()).map(|detail| detail.decode_lossy());
-    let sections = detail.as_deref().and_then(sections).unwrap_or_default();
+    let Some(detail) = text(output.detail()).map(|detail| detail.decode_lossy()) else {
+        return;
+    };
+    let sections = sections(&detail).unwrap_or_default();
     if sections.iter().any(|section| section.is_created) {
         return;
     }

@@ -1,7 +1,7 @@
 //! Results of calls: how they ended, what they returned, and the read or the edits that they show.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Attachment, Status, ToolResult};
+use engram_core::event::{Attachment, SideFile, Status, ToolResult};
 use engram_core::keys::hash64;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
@@ -17,6 +17,8 @@ use crate::shared::value::{Value, count, elements, integer, is_true, non_empty_t
 
 /// Codes of errors of calls that a person, a rule or a hook refused (`resultType` of 1.0.12 to 1.0.40: `rejected`, `denied`).
 const REFUSED: [&str; 2] = ["denied", "rejected"];
+/// What stands before the path of a file in the first line of an output that is too large (1.0.102: recorded).
+const SAVED: &str = " Saved to: ";
 /// How the last line of the output of a command ends.
 const EXITED: &str = " exit code ";
 
@@ -29,6 +31,7 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
     let kind = tool.map(|tool| TOOLS.kind(tool));
     let status = status(&end);
     let failure = Failure::lenient_opt(end.error());
+    let artifact = artifact(&end, &output);
     let event = ToolResult {
         tool: tool.map(Text::Plain),
         call_id: text(end.id()),
@@ -36,6 +39,12 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
         exit: exit(&end, &output, kind),
         stdout: text(output.content()),
         stderr: non_empty_text(failure.message()),
+        truncated: is_cut(&end),
+        artifact: artifact.as_deref().map(|path| SideFile {
+            path: Text::Plain(path),
+            hash: None,
+            bytes: None,
+        }),
         attachments: elements(output.binary()).map(|image| attachment(state, image)).collect(),
         ..ToolResult::default()
     };
@@ -79,6 +88,20 @@ fn exit(end: &End<'_>, output: &Output<'_>, kind: Option<ToolKind>) -> Option<i6
     let last = content.rsplit('\n').next()?;
     let last = last.strip_prefix('<')?.strip_suffix('>')?;
     last.rsplit_once(EXITED)?.1.parse().ok()
+}
+
+/// True if the model got a part of the output, and the path of a file with all of it.
+fn is_cut(end: &End<'_>) -> bool {
+    let properties = end.telemetry().and_then(|telemetry| telemetry.member("properties"));
+    let handled = properties.and_then(|properties| properties.member("largeOutputHandled"));
+    raw_str(handled) == "true"
+}
+
+/// The file that the harness names in the place of a large output.
+fn artifact(end: &End<'_>, output: &Output<'_>) -> Option<String> {
+    let content = text(output.content()).filter(|_| is_cut(end))?.decode_lossy();
+    let (_, rest) = content.lines().next()?.split_once(SAVED)?;
+    Some(rest.to_owned())
 }
 
 /// An image of a result: its bytes, or the id of a record with them.
