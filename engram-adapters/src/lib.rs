@@ -54,6 +54,8 @@ mod claude_code;
 mod codex;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "copilot")]
+mod copilot;
 #[cfg(feature = "cursor")]
 mod cursor;
 #[cfg(feature = "gemini")]
@@ -65,8 +67,6 @@ pub mod open;
 mod opencode;
 #[cfg(feature = "pi")]
 mod pi;
-#[cfg(feature = "copilot")]
-mod copilot;
 mod prompt_history;
 mod registration;
 mod registry;

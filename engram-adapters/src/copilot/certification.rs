@@ -1,24 +1,26 @@
 //! What the compatibility kit needs to know about Copilot CLI.
 
 use engram_conformance::gaps::{
-    EDIT_NOT_UTF8, GapRow, edits_by, has_event, has_no_file_hash, lacks_file_before_hash, names_only,
+    EDIT_NOT_UTF8, GapRow, edits_by, has_event, has_no_file_hash, lacks_file_before_hash,
+    names_only,
 };
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
 
-use super::revisions::FORMAT;
 use crate::certification::Certification;
 
 /// See [`Certification`].
 pub(super) const CERTIFICATION: Certification = Certification::new()
     .with_gap_rows(GAP_ROWS)
-    .with_unknown_version(next_version)
     .with_unit_tests(UNIT_TESTS);
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
     ("record.repeated", "a_line_that_is_there_twice_is_one"),
-    ("compaction.bounds", "a_compaction_gives_its_summary_and_its_tokens"),
+    (
+        "compaction.bounds",
+        "a_compaction_gives_its_summary_and_its_tokens",
+    ),
 ];
 
 /// How recordings show the gaps of this harness only.
@@ -28,8 +30,15 @@ const GAP_ROWS: &[GapRow] = &[
         has_event(case, Kind::Meta, is_of_run)
     }),
     GapRow::new("usage.cached_input", Kind::Meta, |case| {
-        let is_cached = case.truth.usage.iter().any(|real| real.cache_read > Some(0));
-        is_cached && has_event(case, Kind::Meta, |usage| is_of_run(usage) && !has_cache(usage))
+        let is_cached = case
+            .truth
+            .usage
+            .iter()
+            .any(|real| real.cache_read > Some(0));
+        is_cached
+            && has_event(case, Kind::Meta, |usage| {
+                is_of_run(usage) && !has_cache(usage)
+            })
     }),
     GapRow::new("edit.names_only", Kind::CodeEdit, |case| {
         edits_by(case, &["execute"], |edit, _| names_only(edit))
@@ -61,15 +70,4 @@ fn is_diff(edit: &Event) -> bool {
 /// True for an edit by a tool of which the diff does not tell the lines.
 fn is_in_doubt(edit: &Event) -> bool {
     edit.text("op") == Some("update") && lacks_file_before_hash(edit) && names_only(edit)
-}
-
-/// The log as a later version would write it.
-fn next_version(text: &str) -> Option<String> {
-    let format = format!("\"version\":{FORMAT},");
-    text.contains(&format).then(|| {
-        let at = text.find("\"copilotVersion\":\"").unwrap_or_default();
-        let (before, rest) = text.split_at(at + "\"copilotVersion\":\"".len());
-        let rest = rest.split_once('"').map_or("", |(_, rest)| rest);
-        format!("{before}9.0.0\"{rest}")
-    })
 }

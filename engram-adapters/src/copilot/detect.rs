@@ -22,8 +22,10 @@ fn with_start<T>(head: &Head<'_>, then: impl FnOnce(Value<'_>) -> T) -> Option<T
     memmem::find(first.as_bytes(), b"\"copilotVersion\"")?;
     let mut index = StructuralIndex::default();
     let value = parse(first, &mut index).ok()?;
-    let is_start =
-        has_members(value, LINE) && value.member("data").is_some_and(|data| has_members(data, START));
+    let is_start = has_members(value, LINE)
+        && value
+            .member("data")
+            .is_some_and(|data| has_members(data, START));
     is_start.then(|| then(value))
 }
 

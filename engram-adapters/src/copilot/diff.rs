@@ -64,8 +64,13 @@ impl<'d> Section<'d> {
     /// True if a hunk ends with an empty line that was added or removed. It may be the end of the file and no line.
     pub fn ends_in_doubt(&self) -> bool {
         let last = self.hunks.rsplit('\n').next();
-        let changed = || self.hunks.rsplit('\n').take_while(|line| line.starts_with(['+', '-']));
-        last.is_some_and(|line| line.starts_with(['+', '-'])) && changed().any(|line| line.len() == 1)
+        let changed = || {
+            self.hunks
+                .rsplit('\n')
+                .take_while(|line| line.starts_with(['+', '-']))
+        };
+        last.is_some_and(|line| line.starts_with(['+', '-']))
+            && changed().any(|line| line.len() == 1)
     }
 
     /// The lines that a read shows. None if it shows something else.
@@ -75,7 +80,10 @@ impl<'d> Section<'d> {
         let count: usize = rest.split_once(' ')?.0.parse().ok()?;
         let lines: Option<Vec<&str>> = match lines.is_empty() && count == 0 {
             true => Some(Vec::new()),
-            false => lines.split('\n').map(|line| line.strip_prefix(' ')).collect(),
+            false => lines
+                .split('\n')
+                .map(|line| line.strip_prefix(' '))
+                .collect(),
         };
         let shown = Shown {
             first: first.parse().ok().filter(|first| *first < 1 << 40)?,

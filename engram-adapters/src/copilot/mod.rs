@@ -50,8 +50,7 @@ const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::Home, ".copilot/sessi
     .unless_set("COPILOT_HOME", "session-state")];
 
 /// The files of sessions, in a directory for each.
-const SESSION_FILES: &[SessionFile] =
-    &[SessionFile::new(("session-state", 2), "events.jsonl", "")];
+const SESSION_FILES: &[SessionFile] = &[SessionFile::new(("session-state", 2), "events.jsonl", "")];
 
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
@@ -113,7 +112,7 @@ impl Conversion for Session {
     }
 
     fn decide(&mut self) {
-        let plan = plan::plan(&self.notes, self.events.snapshots().prompts());
+        let plan = plan::plan(&self.notes, self.events.snapshots().all());
         self.events.decide(plan);
     }
 

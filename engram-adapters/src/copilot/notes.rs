@@ -1,16 +1,20 @@
 //! Step 1: checks each record, and notes what later decisions need.
 
 use engram_core::emit::{Fault, Pointer};
-use engram_core::keys::{KeyMap, hash64};
+use engram_core::keys::hash64;
 use engram_core::steps::{Check, Record};
 use engram_core::text::canonical_json;
+use engram_core::tool_kind::ToolKind;
 
 use super::descriptor::TOOLS;
 use super::diff::sections;
 use super::format::EventKind;
-use super::readers::{Answer, Context, Counts, End, Event, Output, Prompt, Request, Session, Shell, Start};
-use crate::shared::value::{Field, Value, elements, is_true, raw_str, text};
-use engram_core::tool_kind::ToolKind;
+use super::readers::{
+    Answer, Context, Counts, End, Event, Output, Prompt, Request, Session, Shell, Start,
+};
+use crate::shared::pending_calls::PendingCalls;
+use crate::shared::time::{millis, tape_time};
+use crate::shared::value::{Field, Value, elements, has_members, is_true, raw_str, text};
 
 /// The kind of a record.
 ///
@@ -28,8 +32,8 @@ pub(super) enum Fact {
     Began { sums_go_on: bool },
     /// A run ended.
     Ended,
-    /// A prompt of the main session.
-    Prompted { id: u64 },
+    /// A prompt of the main session, and its time in milliseconds.
+    Prompted { id: u64, time: Option<i64> },
     /// A part of a response, by the provider's id.
     Answered { response: u64 },
     /// The tokens of a response.
@@ -58,7 +62,7 @@ pub(super) struct Note {
 pub(super) struct Notes {
     pub facts: Vec<Note>,
     /// Where calls of tools that change files begin, by call.
-    editors: KeyMap<usize>,
+    editors: PendingCalls<usize>,
     cwd: String,
 }
 
@@ -84,7 +88,12 @@ impl Notes {
             fact,
         };
         self.facts.extend(facts.into_iter().map(note));
-        check.members(raw_str(record.value.member("type")), record.value, Pointer::Root, &|_| None);
+        check.members(
+            raw_str(record.value.member("type")),
+            record.value,
+            Pointer::Root,
+            &|_| None,
+        );
         if text(event.id()).is_some() || text(event.timestamp()).is_some() {
             check.identify();
         }
@@ -104,7 +113,7 @@ impl Notes {
                 self.set_directory(run.context());
                 // What writes this member (1.0.66 and later: recorded) takes up the sums of the session.
                 vec![Fact::Began {
-                    sums_go_on: data.member("sessionLimits").is_some(),
+                    sums_go_on: has_members(data, &["sessionLimits"]),
                 }]
             }
             EventKind::SessionContextChanged => {
@@ -117,6 +126,7 @@ impl Notes {
                 match event.agent() {
                     None => vec![Fact::Prompted {
                         id: hash64(raw_str(event.id())),
+                        time: tape_time(event.timestamp()).and_then(|time| millis(&time)),
                     }],
                     Some(_) => Vec::new(),
                 }
@@ -146,9 +156,9 @@ impl Notes {
         required(start.id(), "/data/toolCallId")?;
         required(start.tool(), "/data/toolName")?;
         let call = key(start.id());
-        let is_editor = TOOLS.kind(raw_str(start.tool()));
-        if matches!(is_editor, ToolKind::Edit | ToolKind::Write) {
-            self.editors.insert(call, number);
+        let kind = TOOLS.kind(raw_str(start.tool()));
+        if matches!(kind, ToolKind::Edit | ToolKind::Write) {
+            self.editors.open(call, number);
         }
         let called = Fact::Called {
             call,
@@ -156,7 +166,9 @@ impl Notes {
         };
         let paths = elements(Shell::lenient_opt(start.shell()).paths());
         let named = paths.filter_map(|path| Some(self.absolute(&path.text()?.decode_lossy())));
-        let named = named.map(|path| Fact::Named { path: path_key(&path) });
+        let named = named.map(|path| Fact::Named {
+            path: path_key(&path),
+        });
         Ok(std::iter::once(called).chain(named).collect())
     }
 
@@ -172,13 +184,15 @@ impl Notes {
         let end = End::strict(data, "/data")?;
         required(end.id(), "/data/toolCallId")?;
         let mut facts = vec![Fact::Worked];
-        let call = self.editors.remove(&key(end.id()));
+        let call = self.editors.close(key(end.id()));
         if is_true(end.success()) && call.is_some() {
             let output = Output::lenient_opt(end.result());
             let detail = text(output.detail()).map(|detail| detail.decode_lossy());
             let sections = detail.as_deref().and_then(sections).unwrap_or_default();
             let paths = sections.iter().flat_map(|section| {
-                let from = section.before.filter(|_| section.after.is_some_and(|to| Some(to) != section.before));
+                let from = section
+                    .before
+                    .filter(|_| section.after.is_some_and(|to| Some(to) != section.before));
                 std::iter::once(section.path()).chain(from)
             });
             facts.extend(paths.map(|path| Fact::Changed {

@@ -14,9 +14,14 @@ pub(super) const CLAIMS: Coverage = Coverage {
     meta: Grade::Partial(&["usage.run", "usage.cached_input"]),
     msg_in: Grade::Full,
     msg_out: Grade::Full,
-    tool_call: Grade::Full,
+    tool_call: Grade::Partial(&["call.rewritten"]),
     tool_result: Grade::Full,
-    code_read: Grade::Partial(&["read.shell", "read.no_lines", "read.no_total", "read.not_utf8"]),
+    code_read: Grade::Partial(&[
+        "read.shell",
+        "read.no_lines",
+        "read.no_total",
+        "read.not_utf8",
+    ]),
     code_edit: Grade::Partial(&[
         "edit.shell",
         "edit.names_only",

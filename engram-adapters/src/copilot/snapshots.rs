@@ -11,6 +11,7 @@ use engram_core::keys::hash64;
 use sha2::{Digest, Sha256};
 
 use crate::shared::neighbours::Neighbours;
+use crate::shared::time::{millis, tape_time};
 use crate::shared::value::{Field, StructuralIndex, Value, elements, parse, raw_str, text};
 
 /// The directory of the snapshots, from that of the log.
@@ -71,6 +72,8 @@ pub(super) struct Changed {
 pub(super) struct Snapshot {
     /// The key of the id of the prompt's record.
     pub prompt: u64,
+    /// When it was made, in milliseconds: after the turn.
+    pub time: Option<i64>,
     pub files: Vec<Changed>,
 }
 
@@ -87,7 +90,11 @@ impl Snapshots {
         let index = files.as_ref().and_then(|files| files.text(INDEX));
         let snapshots = index.and_then(|text| {
             let mut index = StructuralIndex::default();
-            Some(elements(parse(&text, &mut index).ok()?.member("snapshots")).map(snapshot).collect())
+            Some(
+                elements(parse(&text, &mut index).ok()?.member("snapshots"))
+                    .map(snapshot)
+                    .collect(),
+            )
         });
         Snapshots {
             files,
@@ -95,15 +102,14 @@ impl Snapshots {
         }
     }
 
-    /// The prompts that have one.
-    pub fn prompts(&self) -> impl Iterator<Item = u64> {
-        self.snapshots.iter().map(|snapshot| snapshot.prompt)
+    /// All of them.
+    pub fn all(&self) -> &[Snapshot] {
+        &self.snapshots
     }
 
-    /// The files that changed after a prompt.
-    pub fn of(&self, prompt: u64) -> &[Changed] {
-        let found = self.snapshots.iter().find(|one| one.prompt == prompt);
-        found.map_or(&[], |snapshot| &snapshot.files)
+    /// The files of one of them.
+    pub fn files(&self, snapshot: usize) -> &[Changed] {
+        self.snapshots.get(snapshot).map_or(&[], |one| &one.files)
     }
 
     /// The text of a file at a moment, if a backup has it: the harness keeps what a file was before it changed.
@@ -121,6 +127,7 @@ fn snapshot(value: Value<'_>) -> Snapshot {
     let files = value.member("files").into_iter().flat_map(Value::members);
     Snapshot {
         prompt: hash64(raw_str(value.member("eventId"))),
+        time: tape_time(value.member("timestamp")).and_then(|time| millis(&time)),
         files: files.filter_map(|(_, file)| changed(file)).collect(),
     }
 }

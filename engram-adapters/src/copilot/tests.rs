@@ -17,7 +17,10 @@ fn convert(lines: &[&str], policy: Policy) -> Result<Vec<Value>, AdapterError> {
         &mut engram_core::tape::JsonLines::new(&mut tape),
     )?;
     let tape = String::from_utf8(tape).unwrap();
-    Ok(tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+    Ok(tape
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect())
 }
 
 /// A line of a log. Each has another id and time.
@@ -47,7 +50,12 @@ fn events(records: &[(&str, &str)]) -> Vec<Value> {
 
 /// The labels of `meta` events, and the kinds of the others.
 fn names(events: &[Value]) -> String {
-    let name = |event: &Value| event["label"].as_str().or(event["k"].as_str()).map(str::to_owned);
+    let name = |event: &Value| {
+        event["label"]
+            .as_str()
+            .or(event["k"].as_str())
+            .map(str::to_owned)
+    };
     events.iter().filter_map(name).collect::<Vec<_>>().join(" ")
 }
 
@@ -77,27 +85,45 @@ fn sums_of_all_runs_count_once() {
             ("session.shutdown", &second),
         ]);
         let usages = events.iter().filter(|event| event["label"] == "usage");
-        usages.map(|usage| usage["tokens"]["input"].clone()).collect()
+        usages
+            .map(|usage| usage["tokens"]["input"].clone())
+            .collect()
     };
     assert_eq!(inputs(&format!("{RESUME}}}")), [700, 1000]);
-    assert_eq!(inputs(&format!("{RESUME},\"sessionLimits\":null}}")), [700, 300]);
+    assert_eq!(
+        inputs(&format!("{RESUME},\"sessionLimits\":null}}")),
+        [700, 300]
+    );
 }
 
 #[test]
 fn a_call_that_no_response_has_is_the_persons() {
     let args = r#""arguments":{"command":"ls"}"#;
     let call = format!(r#"{{"toolCallId":"c","toolName":"bash",{args}}}"#);
-    let result = r#"{"toolCallId":"c","success":true,"result":{"content":"a\n<exited with exit code 2>"}}"#;
-    let own = events(&[("tool.execution_start", &call), ("tool.execution_complete", result)]);
+    let result =
+        r#"{"toolCallId":"c","success":true,"result":{"content":"a\n<exited with exit code 2>"}}"#;
+    let own = events(&[
+        ("tool.execution_start", &call),
+        ("tool.execution_complete", result),
+    ]);
     assert_eq!(names(&own), "tool.call tool.result");
-    assert_eq!((&own[1]["exit"], &own[1]["tool"]), (&2.into(), &"bash".into()));
+    assert_eq!(
+        (&own[1]["exit"], &own[1]["tool"]),
+        (&2.into(), &"bash".into())
+    );
     let asked = format!(
         r#"{{"messageId":"m","content":"","toolRequests":[{{"toolCallId":"c","name":"bash",{args}}}]}}"#
     );
-    let both = events(&[("assistant.message", &asked), ("tool.execution_start", &call)]);
+    let both = events(&[
+        ("assistant.message", &asked),
+        ("tool.execution_start", &call),
+    ]);
     assert_eq!(names(&both), "tool.call");
     let other = call.replace("ls", "ls -l");
-    let rewritten = events(&[("assistant.message", &asked), ("tool.execution_start", &other)]);
+    let rewritten = events(&[
+        ("assistant.message", &asked),
+        ("tool.execution_start", &other),
+    ]);
     assert_eq!(names(&rewritten), "tool.call system");
 }
 
@@ -117,38 +143,62 @@ fn a_message_with_a_source_is_no_persons() {
 #[test]
 fn a_compaction_gives_its_summary_and_its_tokens() {
     let done = r#"{"success":true,"summaryContent":"so far","compactionTokensUsed":{"inputTokens":100,"outputTokens":5,"cacheReadTokens":90,"cacheWriteTokens":0,"model":"m"}}"#;
-    let events = events(&[("session.compaction_start", "{}"), ("session.compaction_complete", done)]);
+    let events = events(&[
+        ("session.compaction_start", "{}"),
+        ("session.compaction_complete", done),
+    ]);
     assert_eq!(names(&events), "compaction usage");
-    assert_eq!((&events[0]["text"], &events[1]["tokens"]["input"]), (&"so far".into(), &10.into()));
+    assert_eq!(
+        (&events[0]["text"], &events[1]["tokens"]["input"]),
+        (&"so far".into(), &10.into())
+    );
 }
 
 #[test]
 fn words_with_which_a_person_refuses_are_a_message() {
     let asked = r#"{"requestId":"r","permissionRequest":{"kind":"shell","toolCallId":"c"}}"#;
     let refused = r#"{"requestId":"r","toolCallId":"c","result":{"kind":"denied-interactively-by-user","feedback":"not so"}}"#;
-    let events = events(&[("permission.requested", asked), ("permission.completed", refused)]);
+    let events = events(&[
+        ("permission.requested", asked),
+        ("permission.completed", refused),
+    ]);
     assert_eq!(names(&events), "permission permission msg.in");
-    assert_eq!((&events[1]["decision"], &events[2]["by"]), (&"deny".into(), &"person".into()));
+    assert_eq!(
+        (&events[1]["decision"], &events[2]["by"]),
+        (&"deny".into(), &"person".into())
+    );
 }
 
 #[test]
 fn a_turn_that_was_stopped_says_so() {
     let events = events(&[("abort", r#"{"reason":"user_initiated"}"#)]);
-    assert_eq!((names(&events), &events[0]["text"]), ("interrupt".into(), &"user_initiated".into()));
+    assert_eq!(
+        (names(&events), &events[0]["text"]),
+        ("interrupt".into(), &"user_initiated".into())
+    );
 }
 
 #[test]
 fn an_output_that_was_too_large_names_its_file() {
     let call = r#"{"toolCallId":"c","toolName":"bash","arguments":{"command":"seq 9"}}"#;
     let result = r#"{"toolCallId":"c","success":true,"result":{"content":"Output too large to read at once (1 KB). Saved to: /tmp/o.txt\n1"},"toolTelemetry":{"properties":{"largeOutputHandled":"true"}}}"#;
-    let events = events(&[("tool.execution_start", call), ("tool.execution_complete", result)]);
-    assert_eq!((&events[1]["truncated"], &events[1]["artifact"]["path"]), (&true.into(), &"/tmp/o.txt".into()));
+    let events = events(&[
+        ("tool.execution_start", call),
+        ("tool.execution_complete", result),
+    ]);
+    assert_eq!(
+        (&events[1]["truncated"], &events[1]["artifact"]["path"]),
+        (&true.into(), &"/tmp/o.txt".into())
+    );
 }
 
 #[test]
 fn a_file_that_was_too_large_was_not_read() {
     let call = r#"{"toolCallId":"c","toolName":"view","arguments":{"path":"/p/long.txt"}}"#;
     let result = r#"{"toolCallId":"c","success":true,"result":{"content":"File too large to read at once (196.3 KB)."}}"#;
-    let events = events(&[("tool.execution_start", call), ("tool.execution_complete", result)]);
+    let events = events(&[
+        ("tool.execution_start", call),
+        ("tool.execution_complete", result),
+    ]);
     assert_eq!(names(&events), "tool.call tool.result");
 }

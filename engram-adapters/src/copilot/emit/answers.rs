@@ -1,9 +1,10 @@
 //! Responses of the model: reasoning, text, and calls. Their tokens follow behind the last part.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Channel, MsgOut, ToolCall};
+use engram_core::event::{Channel, Meta, MsgOut, ToolCall};
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
 
 use super::state::{OpenCall, State};
 use crate::copilot::descriptor::TOOLS;
@@ -24,14 +25,9 @@ pub fn answer(data: Value<'_>, out: &mut Emitter<'_>) {
     }
     for (n, request) in elements(answer.requests()).enumerate() {
         let request = Request::lenient(request);
-        let call = Call {
-            id: request.id(),
-            tool: request.tool(),
-            args: request.args(),
-            server: request.server(),
-        };
-        let message = response(&answer);
-        out.emit(call.event(message), Pointer::Item("/data/toolRequests", n));
+        let names = (request.id(), request.tool(), request.server());
+        let call = call(names, request.args(), response(&answer));
+        out.emit(call, Pointer::Item("/data/toolRequests", n));
     }
     if !out.has_events() {
         // A response without a word and without a call.
@@ -69,29 +65,23 @@ fn reasoning(answer: &Answer<'_>, out: &mut Emitter<'_>) {
     out.emit(event, "/data/reasoningText");
 }
 
-/// A call, as the response or its beginning has it.
-struct Call<'a> {
-    id: Field<'a>,
-    tool: Field<'a>,
+/// A call, as the response or its beginning has it. `names` are its id, its tool and its server.
+fn call<'a>(
+    (id, tool, server): (Field<'a>, Field<'a>, Field<'a>),
     args: Field<'a>,
-    server: Field<'a>,
-}
-
-impl<'a> Call<'a> {
-    fn event(&self, message_id: Option<Text<'a>>) -> ToolCall<'a> {
-        let tool = text(self.tool).unwrap_or_default();
-        let server = non_empty_text(self.server);
-        let kind = match server {
-            Some(_) => engram_core::tool_kind::ToolKind::Mcp,
-            None => TOOLS.kind(raw_str(self.tool)),
-        };
-        ToolCall {
-            server,
-            call_id: text(self.id),
-            message_id,
-            args: self.args.map(Value::raw),
-            ..ToolCall::new(tool, kind)
-        }
+    message_id: Option<Text<'a>>,
+) -> ToolCall<'a> {
+    let server = non_empty_text(server);
+    let kind = match server {
+        Some(_) => ToolKind::Mcp,
+        None => TOOLS.kind(raw_str(tool)),
+    };
+    ToolCall {
+        server,
+        call_id: text(id),
+        message_id,
+        args: args.map(Value::raw),
+        ..ToolCall::new(text(tool).unwrap_or_default(), kind)
     }
 }
 
@@ -100,7 +90,9 @@ pub fn opens(state: &mut State, record: &Record<'_>, data: Value<'_>) {
     let start = Start::lenient(data);
     let call = OpenCall {
         record: record.number,
-        tool: text(start.tool()).map(|tool| tool.decode_lossy().into_owned()).unwrap_or_default(),
+        tool: text(start.tool())
+            .map(|tool| tool.decode_lossy().into_owned())
+            .unwrap_or_default(),
     };
     state.calls.open(raw_str(start.id()), call);
 }
@@ -108,13 +100,8 @@ pub fn opens(state: &mut State, record: &Record<'_>, data: Value<'_>) {
 /// A call that no response has: a person made it.
 pub fn begins(data: Value<'_>, out: &mut Emitter<'_>) {
     let start = Start::lenient(data);
-    let call = Call {
-        id: start.id(),
-        tool: start.tool(),
-        args: start.args(),
-        server: start.server(),
-    };
-    out.emit(call.event(None), "/data");
+    let names = (start.id(), start.tool(), start.server());
+    out.emit(call(names, start.args(), None), "/data");
 }
 
 /// The arguments with which a call ran, where they are others than those that the model sent.
@@ -122,6 +109,6 @@ pub fn rewritten(data: Value<'_>, out: &mut Emitter<'_>) {
     let start = Start::lenient(data);
     let parent = text(start.id()).and_then(|call| out.seq_of_call(call));
     let args = start.args().map(Value::json);
-    let event = engram_core::event::Meta::system("arguments", args);
+    let event = Meta::system("arguments", args);
     out.emit_child(parent, event, "/data/arguments");
 }

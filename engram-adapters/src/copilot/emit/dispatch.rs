@@ -64,9 +64,9 @@ impl Events {
             out.emit(Meta::system(name, None), Pointer::Root);
         }
         self.counts(record, out);
-        let turn = self.plan.ends.get(&record.number);
-        if let Some((prompt, turn)) = turn.and_then(|prompt| Some((*prompt, self.plan.turns.get(prompt)?))) {
-            edits::others(&self.state, (prompt, turn), record, out);
+        let prompt = self.plan.ends.get(&record.number);
+        if let Some(turn) = prompt.and_then(|prompt| self.plan.turns.get(prompt)) {
+            edits::others(&self.state, turn, record, out);
         }
         outcome
     }
@@ -99,13 +99,14 @@ impl Events {
             }
             EventKind::SessionUsageRecord => {
                 if !self.plan.placed.contains_key(&record.number) {
-                    usage::of_request(data, out);
+                    usage::of_requests(data, "usage", out);
                 }
             }
             EventKind::SessionError => session::error("error", data, out),
+            EventKind::SessionInfo | EventKind::SessionWarning => session::notice(data, out),
             EventKind::SessionCompactionComplete => session::compaction(data, out),
             EventKind::SessionBinaryAsset => results::asset(state, data, out),
-            EventKind::SubagentStarted => session::agent(data, out),
+            EventKind::SubagentStarted => session::agent(state, data, out),
             EventKind::SubagentFailed => session::error("subagent", data, out),
             EventKind::HookEnd => return session::hook(data, out),
             EventKind::PermissionRequested => session::asks(state, data, out),
@@ -148,7 +149,9 @@ impl Events {
                 && let Some(data) = value.member("data")
             {
                 with_header(value, |header| {
-                    out.of_record(*number, header, |out| usage::of_request(data, out));
+                    out.of_record(*number, header, |out| {
+                        usage::of_requests(data, "usage", out)
+                    });
                 });
             }
         }

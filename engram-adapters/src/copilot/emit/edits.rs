@@ -1,20 +1,20 @@
 //! What calls changed, by the diffs in their results, and what else changed in a turn, by its snapshot.
 
-use engram_core::emit::{Pointer, RecordHeader};
+use engram_core::emit::Pointer;
 use engram_core::event::{CodeEdit, EditOp, SpanLink};
 use engram_core::hash::Hash;
+use engram_core::keys::{KeyMap, KeySet};
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
-use super::files::{Proven, created};
+use super::files::{Texts, created};
 use super::state::State;
 use crate::copilot::diff::{Section, sections};
 use crate::copilot::notes::path_key;
 use crate::copilot::plan::Turn;
-use crate::copilot::readers::{Event, FileArgs, Output, Start};
+use crate::copilot::readers::{FileArgs, Output, Start};
 use crate::copilot::snapshots::{Changed, Image};
 use crate::shared::spans::{ChangedSpan, set_run, set_whole_file, with_unix_line_ends};
-use crate::shared::time::tape_time;
 use crate::shared::value::{non_empty_text, text};
 
 const DETAIL: Pointer<'static> = Pointer::At("/data/result/detailedContent");
@@ -31,16 +31,16 @@ pub fn edits(
     let sections = detail.as_deref().and_then(sections).unwrap_or_default();
     let written = text(args.file_text()).map(|text| text.decode_lossy());
     for section in &sections {
-        let proven = state.turn.change(section, written.as_deref());
         let edit = Edit {
             call_id,
             section,
             file: format!("/{}", section.before.or(section.after).unwrap_or_default()),
         };
-        match proven {
-            Some(proven) => edit.proven(&proven, out),
-            None => edit.shown(written.as_deref(), out),
-        }
+        let proven = state.turn.change(section, written.as_deref());
+        edit.emit(
+            proven.unwrap_or_else(|| edit.shown(written.as_deref())),
+            out,
+        );
         if let (EditOp::Move, Some(to)) = (edit.op(), section.after) {
             out.emit(edit.link(&format!("/{to}")), DETAIL);
         }
@@ -82,54 +82,36 @@ impl Edit<'_> {
         }
     }
 
-    /// With the texts of the whole file.
-    fn proven(&self, proven: &Proven, out: &mut Emitter<'_>) {
+    /// The texts of a whole file that the diff shows: of one that was created or deleted.
+    fn shown(&self, written: Option<&str>) -> Texts {
+        let removed = || Some(self.section.runs()?.first()?.before.join("\n"));
+        match self.op() {
+            EditOp::Create => (None, created(self.section, written)),
+            EditOp::Delete => (removed(), None),
+            _ => (None, None),
+        }
+    }
+
+    /// One event for each changed run of lines. The last line of a file may be no line, so nothing is said of it without the texts.
+    fn emit(&self, (before, after): Texts, out: &mut Emitter<'_>) {
+        let files = before.as_deref().zip(after.as_deref());
         let runs = self.section.runs().unwrap_or_default();
-        let (before, after) = (proven.before.as_deref(), proven.after.as_deref());
-        if let (Some(before), Some(after)) = (before, after)
-            && runs.len() > 1
-            && !self.section.ends_in_doubt()
-        {
+        let is_update = matches!(self.op(), EditOp::Update | EditOp::Move);
+        if is_update && !self.section.ends_in_doubt() && !(files.is_some() && runs.len() == 1) {
             for run in &runs {
                 let mut event = self.event();
-                set_files(&mut event, before, after);
+                if let Some((before, after)) = files {
+                    set_files(&mut event, before, after);
+                }
                 set_run(&mut event, run);
                 out.emit(event, DETAIL);
             }
-            return;
-        }
-        let mut event = self.event();
-        set_texts(&mut event, before, after);
-        out.emit(event, DETAIL);
-    }
-
-    /// With what the diff shows. The last line of a file may be no line, so nothing is said of it.
-    fn shown(&self, written: Option<&str>, out: &mut Emitter<'_>) {
-        let runs = self.section.runs().unwrap_or_default();
-        let mut event = self.event();
-        match self.op() {
-            EditOp::Create => {
-                if let Some(text) = created(self.section, written) {
-                    set_whole_file(&mut event, &text);
-                }
-            }
-            EditOp::Delete => {
-                if let [only] = &runs[..] {
-                    set_whole_file(&mut event, &only.before.join("\n"));
-                }
-            }
-            _ if self.section.ends_in_doubt() => {}
-            _ => {
-                for run in &runs {
-                    let mut event = self.event();
-                    set_run(&mut event, run);
-                    out.emit(event, DETAIL);
-                }
-                if !runs.is_empty() {
-                    return;
-                }
+            if !runs.is_empty() {
+                return;
             }
         }
+        let mut event = self.event();
+        set_texts(&mut event, before.as_deref(), after.as_deref());
         out.emit(event, DETAIL);
     }
 }
@@ -158,40 +140,27 @@ fn set_texts(event: &mut CodeEdit<'_>, before: Option<&str>, after: Option<&str>
 }
 
 /// The files of a turn that changed without a change by an edit tool: a command changed them, or somebody else. They stand behind the last
-/// record of the turn, and belong to the record of its prompt.
-pub fn others(
-    state: &State,
-    (prompt, turn): (usize, &Turn),
-    record: &Record<'_>,
-    out: &mut Emitter<'_>,
-) {
-    let is_by_tool = |file: &Changed| turn.changes.iter().any(|(path, ..)| *path == path_key(&file.path));
-    let files = state.snapshots.of(turn.prompt).iter();
-    let files: Vec<&Changed> = files.filter(|file| !is_by_tool(file)).collect();
-    let Some(mut again) = record.others.get(prompt).filter(|_| !files.is_empty()) else {
-        return;
-    };
-    let Some(value) = again.value() else {
-        return;
-    };
-    let line = Event::lenient(value);
-    let time = tape_time(line.timestamp());
-    let header = RecordHeader::new(time.as_deref(), text(line.id()));
+/// record of the turn.
+pub fn others(state: &State, turn: &Turn, record: &Record<'_>, out: &mut Emitter<'_>) {
     out.set_source(state.session.as_deref(), None);
-    out.of_record(prompt, header, |out| {
-        for file in files {
-            let mut start = command(turn, &file.path).and_then(|number| record.others.get(number));
-            let call = start.as_mut().and_then(|start| Start::lenient(start.value()?.member("data")?).id());
+    let changed: KeySet = turn.changes.iter().map(|(path, ..)| *path).collect();
+    // The only command that names a file.
+    let mut commands: KeyMap<Option<usize>> = KeyMap::default();
+    for (path, number) in &turn.named {
+        let is_new = !commands.contains_key(path);
+        commands.insert(*path, is_new.then_some(*number));
+    }
+    for file in state.snapshots.files(turn.snapshot) {
+        let path = path_key(&file.path);
+        if !changed.contains(&path) {
+            let command = commands.get(&path).copied().flatten();
+            let mut start = command.and_then(|number| record.others.get(number));
+            let call = start
+                .as_mut()
+                .and_then(|start| Start::lenient(start.value()?.member("data")?).id());
             other(state, file, non_empty_text(call), out);
         }
-    });
-}
-
-/// The record of the only command that names a file.
-fn command(turn: &Turn, path: &str) -> Option<usize> {
-    let mut named = turn.named.iter().filter(|(named, _)| *named == path_key(path));
-    let (_, number) = named.next()?;
-    named.next().is_none().then_some(*number)
+    }
 }
 
 fn other(state: &State, file: &Changed, call_id: Option<Text<'_>>, out: &mut Emitter<'_>) {
@@ -201,11 +170,20 @@ fn other(state: &State, file: &Changed, call_id: Option<Text<'_>>, out: &mut Emi
         (_, Image::Absent) => EditOp::Delete,
         _ => EditOp::Update,
     };
-    let text = |image| state.snapshots.text(image).map(|text| with_unix_line_ends(text.into()).into_owned());
+    let text = |image| {
+        state
+            .snapshots
+            .text(image)
+            .map(|text| with_unix_line_ends(text.into()).into_owned())
+    };
     let mut event = CodeEdit {
         call_id,
         ..CodeEdit::new(op, Text::Plain(&file.path))
     };
-    set_texts(&mut event, text(&file.before).as_deref(), text(&file.after).as_deref());
+    set_texts(
+        &mut event,
+        text(&file.before).as_deref(),
+        text(&file.after).as_deref(),
+    );
     out.emit(event, Pointer::Root);
 }

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use engram_core::keys::{KeyMap, KeySet};
+use engram_core::keys::KeyMap;
 use engram_core::steps::Lookup;
 
 use crate::copilot::diff::{Section, sections};
@@ -26,22 +26,29 @@ pub struct TurnFiles {
     texts: KeyMap<Option<String>>,
 }
 
+/// The record of a change, and that in which its call begins.
+type Change = (usize, Option<usize>);
 /// The text of a file before a change and after it.
-pub struct Proven {
-    pub before: Option<String>,
-    pub after: Option<String>,
-}
+pub type Texts = (Option<String>, Option<String>);
 
 impl TurnFiles {
     /// The files of a turn that begins.
     pub fn begin(turn: &Turn, snapshots: &Snapshots, others: Lookup<'_>) -> TurnFiles {
-        let changed: KeySet = turn.changes.iter().map(|(path, ..)| *path).collect();
+        let mut changes: KeyMap<Vec<Change>> = KeyMap::default();
+        for (path, record, call) in &turn.changes {
+            changes.entry(*path).or_default().push((*record, *call));
+        }
         let (mut texts, mut bytes) = (KeyMap::default(), 0);
-        for file in snapshots.of(turn.prompt) {
+        for file in snapshots.files(turn.snapshot) {
             let path = path_key(&file.path);
-            if let Some(before) = text_before(file, snapshots).filter(|_| changed.contains(&path)) {
+            let Some(changes) = changes.get(&path) else {
+                continue;
+            };
+            if let Some(before) = text_before(file, snapshots) {
                 bytes += before.as_ref().map_or(0, String::len);
-                if bytes <= MAX_BYTES && is_proven(turn, path, before.clone(), &file.after, others) {
+                if bytes <= MAX_BYTES
+                    && is_proven((path, changes), before.clone(), &file.after, others)
+                {
                     texts.insert(path, before);
                 }
             }
@@ -50,11 +57,11 @@ impl TurnFiles {
     }
 
     /// The texts around a change, if they are proven. The next change begins with the text after this one.
-    pub fn change(&mut self, section: &Section<'_>, written: Option<&str>) -> Option<Proven> {
+    pub fn change(&mut self, section: &Section<'_>, written: Option<&str>) -> Option<Texts> {
         let now = self.texts.get_mut(&path_key(section.path()))?;
         let after = applied(section, now.as_deref(), written)?;
         let before = std::mem::replace(now, after.clone());
-        Some(Proven { before, after })
+        Some((before, after))
     }
 }
 
@@ -72,8 +79,7 @@ fn unix(text: String) -> String {
 
 /// True if the changes of a file by calls make of its text what it was after the turn.
 fn is_proven(
-    turn: &Turn,
-    path: u64,
+    (path, changes): (u64, &[Change]),
     before: Option<String>,
     after: &Image,
     others: Lookup<'_>,
@@ -81,7 +87,7 @@ fn is_proven(
     let mut text = before;
     // A call that changes a file twice is one record.
     let mut last = None;
-    for (_, record, call) in turn.changes.iter().filter(|(changed, ..)| *changed == path) {
+    for (record, call) in changes {
         if last.replace(*record) == Some(*record) {
             continue;
         }
@@ -102,7 +108,7 @@ fn is_proven(
 /// The text after the changes of one record. None if they do not fit the text.
 fn replayed(
     path: u64,
-    (record, call): (usize, Option<usize>),
+    (record, call): Change,
     mut text_now: Option<String>,
     others: Lookup<'_>,
 ) -> Option<Option<String>> {
@@ -110,10 +116,15 @@ fn replayed(
     let end = End::lenient(again.value()?.member("data")?);
     let detail = text(Output::lenient_opt(end.result()).detail())?.decode_lossy();
     let mut start = call.and_then(|call| others.get(call));
-    let args = start.as_mut().and_then(|start| Start::lenient(start.value()?.member("data")?).args());
+    let args = start
+        .as_mut()
+        .and_then(|start| Start::lenient(start.value()?.member("data")?).args());
     let args = FileArgs::lenient_opt(args.filter(|args| args.is_object()));
     let written = text(args.file_text()).map(|text| text.decode_lossy());
-    for section in sections(&detail)?.iter().filter(|one| path_key(one.path()) == path) {
+    for section in sections(&detail)?
+        .iter()
+        .filter(|one| path_key(one.path()) == path)
+    {
         text_now = applied(section, text_now.as_deref(), written.as_deref())?;
     }
     Some(text_now)
@@ -131,17 +142,20 @@ fn applied(
     if section.before.is_none() {
         return (before.is_none()).then(|| created(section, written));
     }
-    let mut lines: Vec<Cow<'_, str>> = before?.split('\n').map(Cow::Borrowed).collect();
-    let runs = section.runs()?;
-    for run in runs.iter().rev() {
+    let old: Vec<&str> = before?.split('\n').collect();
+    let (mut new, mut done) = (Vec::with_capacity(old.len()), 0);
+    for run in &section.runs()? {
         let first = usize::try_from(run.before_first).ok()?.checked_sub(1)?;
-        let old = lines.get(first..first.checked_add(run.before.len())?)?;
-        if old != run.before {
+        let end = first.checked_add(run.before.len())?;
+        if old.get(first..end)? != run.before {
             return None;
         }
-        lines.splice(first..first + run.before.len(), run.after.iter().cloned());
+        new.extend(old.get(done..first)?.iter().copied());
+        new.extend(run.after.iter().map(|line| &**line));
+        done = end;
     }
-    Some(Some(lines.join("\n")))
+    new.extend(old.get(done..)?.iter().copied());
+    Some(Some(new.join("\n")))
 }
 
 /// The text of a file that was created.
@@ -158,7 +172,9 @@ mod tests {
     use super::*;
 
     fn change(hunks: &str, before: &str) -> Option<Option<String>> {
-        let diff = format!("\ndiff --git a/p/a b/p/a\nindex 0000000..0000000 100644\n--- a/p/a\n+++ b/p/a\n{hunks}");
+        let diff = format!(
+            "\ndiff --git a/p/a b/p/a\nindex 0000000..0000000 100644\n--- a/p/a\n+++ b/p/a\n{hunks}"
+        );
         let found = sections(&diff).unwrap();
         applied(&found[0], Some(before), None)
     }
@@ -173,6 +189,9 @@ mod tests {
         // The last line gets a line end.
         assert_eq!(change("@@ -1,1 +1,2 @@\n a\n+\n", "a"), text("a\n"));
         let two = "@@ -1,2 +1,1 @@\n-a\n b\n@@ -9,1 +8,2 @@\n i\n+j\n";
-        assert_eq!(change(two, "a\nb\nc\nd\ne\nf\ng\nh\ni"), text("b\nc\nd\ne\nf\ng\nh\ni\nj"));
+        assert_eq!(
+            change(two, "a\nb\nc\nd\ne\nf\ng\nh\ni"),
+            text("b\nc\nd\ne\nf\ng\nh\ni\nj")
+        );
     }
 }

@@ -78,7 +78,9 @@ pub fn notice(data: Value<'_>, out: &mut Emitter<'_>) {
 /// The system prompt, as a hash.
 pub fn system(data: Value<'_>, out: &mut Emitter<'_>) {
     let content: Field<'_> = Prompt::lenient(data).content();
-    let text = text(content).map(|text| text.decode_lossy()).unwrap_or_default();
+    let text = text(content)
+        .map(|text| text.decode_lossy())
+        .unwrap_or_default();
     let hash = Hash::of_bytes(text.as_bytes());
     let input = ImplicitInput::of_hash("system_prompt", Some(hash), Some(text.len() as u64));
     out.emit(Meta::Context(input), CONTENT);
@@ -90,8 +92,12 @@ mod tests {
 
     #[test]
     fn the_words_stand_among_what_the_harness_adds() {
-        let whole = "<current_datetime>x</current_datetime>\n\nfix it\n\n<reminder>\ny\n</reminder>";
-        let parts = ("<current_datetime>x</current_datetime>", "<reminder>\ny\n</reminder>");
+        let whole =
+            "<current_datetime>x</current_datetime>\n\nfix it\n\n<reminder>\ny\n</reminder>";
+        let parts = (
+            "<current_datetime>x</current_datetime>",
+            "<reminder>\ny\n</reminder>",
+        );
         assert_eq!(around(whole, "fix it"), parts);
         assert_eq!(around("other", "fix it"), ("other", ""));
         assert_eq!(around("", "fix it"), ("", ""));

@@ -1,7 +1,7 @@
 //! Results of calls: how they ended, what they returned, and the read or the edits that they show.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Attachment, SideFile, Status, ToolResult};
+use engram_core::event::{Attachment, Meta, SideFile, Status, ToolResult};
 use engram_core::keys::hash64;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
@@ -13,10 +13,14 @@ use super::state::State;
 use crate::copilot::descriptor::TOOLS;
 use crate::copilot::readers::{Binary, End, Exit, Failure, FileArgs, Output, Start};
 use crate::shared::media::base64_hash;
-use crate::shared::value::{Value, count, elements, integer, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{
+    Value, count, elements, integer, is_true, non_empty_text, raw_str, text,
+};
 
 /// Codes of errors of calls that a person, a rule or a hook refused (`resultType` of 1.0.12 to 1.0.40: `rejected`, `denied`).
 const REFUSED: [&str; 2] = ["denied", "rejected"];
+/// The code of a call that was stopped. The next run writes it (1.0.102: recorded).
+const INTERRUPTED: &str = "interrupted";
 /// What stands before the path of a file in the first line of an output that is too large (1.0.102: recorded).
 const SAVED: &str = " Saved to: ";
 /// How the last line of the output of a command ends.
@@ -45,7 +49,9 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
             hash: None,
             bytes: None,
         }),
-        attachments: elements(output.binary()).map(|image| attachment(state, image)).collect(),
+        attachments: elements(output.binary())
+            .map(|image| attachment(state, image))
+            .collect(),
         ..ToolResult::default()
     };
     out.emit(event, Pointer::At("/data"));
@@ -58,7 +64,9 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
     let Some(mut start) = record.others.get(call.record) else {
         return;
     };
-    let args = start.value().and_then(|start| Start::lenient(start.member("data")?).args());
+    let args = start
+        .value()
+        .and_then(|start| Start::lenient(start.member("data")?).args());
     let args = FileArgs::lenient_opt(args.filter(|args| args.is_object()));
     match kind {
         Some(ToolKind::Read) => reads::read(&args, text(end.id()), &output, out),
@@ -74,6 +82,7 @@ fn status(end: &End<'_>) -> Status {
     match is_true(end.success()) {
         true => Status::Ok,
         false if REFUSED.contains(&code) => Status::Denied,
+        false if code == INTERRUPTED => Status::Cancelled,
         false => Status::Error,
     }
 }
@@ -92,14 +101,18 @@ fn exit(end: &End<'_>, output: &Output<'_>, kind: Option<ToolKind>) -> Option<i6
 
 /// True if the model got a part of the output, and the path of a file with all of it.
 fn is_cut(end: &End<'_>) -> bool {
-    let properties = end.telemetry().and_then(|telemetry| telemetry.member("properties"));
+    let properties = end
+        .telemetry()
+        .and_then(|telemetry| telemetry.member("properties"));
     let handled = properties.and_then(|properties| properties.member("largeOutputHandled"));
     raw_str(handled) == "true"
 }
 
 /// The file that the harness names in the place of a large output.
 fn artifact(end: &End<'_>, output: &Output<'_>) -> Option<String> {
-    let content = text(output.content()).filter(|_| is_cut(end))?.decode_lossy();
+    let content = text(output.content())
+        .filter(|_| is_cut(end))?
+        .decode_lossy();
     let (_, rest) = content.lines().next()?.split_once(SAVED)?;
     Some(rest.to_owned())
 }
@@ -125,5 +138,5 @@ pub fn asset(state: &mut State, data: Value<'_>, out: &mut Emitter<'_>) {
         state.images.insert(hash64(raw_str(asset.asset())), found);
     }
     let words = non_empty_text(asset.description()).or(non_empty_text(asset.media_type()));
-    out.emit(engram_core::event::Meta::system("binary_asset", words), "/data/description");
+    out.emit(Meta::system("binary_asset", words), "/data/description");
 }

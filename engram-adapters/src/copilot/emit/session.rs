@@ -1,7 +1,7 @@
 //! Runs of the session, sub-agents, hooks, permissions, compactions and errors.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Decision, ImplicitInput, Meta, SessionFacts};
+use engram_core::event::{Author, Decision, ImplicitInput, Meta, MsgIn, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -9,10 +9,12 @@ use engram_core::text::Text;
 use super::state::State;
 use super::usage;
 use crate::copilot::readers::{
-    Agent, Compaction, Context, Failure, Hook, Permission, Session, Shutdown,
+    Agent, Compaction, Context, Failure, Hook, Notice, Permission, Session, Shutdown,
 };
 use crate::shared::value::{Value, count, is_true, non_empty_text, raw_str, text};
 
+/// How a run ends that nothing ended early.
+const ROUTINE: &str = "routine";
 /// The data of a record.
 const DATA: Pointer<'static> = Pointer::At("/data");
 
@@ -50,9 +52,10 @@ fn emit_facts(facts: SessionFacts<'_>, out: &mut Emitter<'_>) {
 }
 
 /// A sub-agent begins.
-pub fn agent(data: Value<'_>, out: &mut Emitter<'_>) {
+pub fn agent(state: &State, data: Value<'_>, out: &mut Emitter<'_>) {
     let agent = Agent::lenient(data);
     let facts = SessionFacts {
+        parent_session_id: state.session.as_deref().map(Text::Plain),
         agent: non_empty_text(agent.name()),
         model: non_empty_text(agent.model()),
         parent_call_id: non_empty_text(agent.call()),
@@ -73,8 +76,9 @@ pub fn shutdown(state: &mut State, data: Value<'_>, sums: Option<bool>, out: &mu
     if let Some(is_of_session) = sums {
         usage::of_run(state, &run, is_of_session, out);
     }
-    if let Some(kind) = usage::shutdown_kind(&run) {
-        out.emit(Meta::error(Some(kind), non_empty_text(run.error())), DATA);
+    if raw_str(run.kind()) != ROUTINE {
+        let code = non_empty_text(run.kind());
+        out.emit(Meta::error(code, non_empty_text(run.error())), DATA);
     }
 }
 
@@ -84,6 +88,13 @@ pub fn error(name: &'static str, data: Value<'_>, out: &mut Emitter<'_>) {
     let code = non_empty_text(failure.kind()).unwrap_or(Text::Plain(name));
     let words = non_empty_text(failure.message()).or(non_empty_text(failure.error()));
     out.emit(Meta::error(Some(code), words), DATA);
+}
+
+/// A notice for the person.
+pub fn notice(data: Value<'_>, out: &mut Emitter<'_>) {
+    let notice = Notice::lenient(data);
+    let name = text(notice.warning().or(notice.info())).unwrap_or_default();
+    out.emit(Meta::system(name, text(notice.message())), "/data/message");
 }
 
 /// The person or a limit stopped the turn.
@@ -99,7 +110,9 @@ pub fn hook(data: Value<'_>, out: &mut Emitter<'_>) -> Outcome {
         let words = non_empty_text(Failure::lenient(failure).message());
         out.emit(Meta::error(Some(Text::Plain("hook")), words), "/data/error");
     }
-    let output = hook.output().filter(|output| !output.is_null() && !output.is_empty_object());
+    let output = hook
+        .output()
+        .filter(|output| !output.is_null() && !output.is_empty_object());
     if let Some(output) = output {
         let input = ImplicitInput::of_text("hook", Some(output.text_or_json()));
         out.emit(Meta::Context(input), "/data/output");
@@ -128,7 +141,7 @@ pub fn answers(state: &State, data: Value<'_>, out: &mut Emitter<'_>) {
     decided(state, decision, (answer.call(), text(kind)), out);
     let words = answer.result().and_then(|result| result.member("feedback"));
     if let Some(words) = non_empty_text(words) {
-        let said = engram_core::event::MsgIn::user(engram_core::event::Author::Person, Some(words));
+        let said = MsgIn::user(Author::Person, Some(words));
         out.emit(said, "/data/result/feedback");
     }
 }
@@ -139,7 +152,10 @@ fn decided(
     (call, reason): (Option<Value<'_>>, Option<Text<'_>>),
     out: &mut Emitter<'_>,
 ) {
-    let tool = state.calls.get(raw_str(call)).map(|call| call.tool.as_str());
+    let tool = state
+        .calls
+        .get(raw_str(call))
+        .map(|call| call.tool.as_str());
     let event = decision.of_call(tool.map(Text::Plain), text(call), reason);
     out.emit(event, DATA);
 }
@@ -155,7 +171,10 @@ pub fn compaction(data: Value<'_>, out: &mut Emitter<'_>) {
         out.emit(event, "/data/summaryContent");
     } else {
         let code = Some(Text::Plain("compaction"));
-        out.emit(Meta::error(code, non_empty_text(done.error())), "/data/error");
+        out.emit(
+            Meta::error(code, non_empty_text(done.error())),
+            "/data/error",
+        );
     }
-    usage::of_compaction(done.usage(), out);
+    usage::of_requests(data, "compactionTokensUsed", out);
 }

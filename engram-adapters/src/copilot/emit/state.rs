@@ -1,6 +1,5 @@
 //! What step 3 keeps between records.
 
-use engram_core::event::Tokens;
 use engram_core::hash::Hash;
 use engram_core::keys::KeyMap;
 
@@ -26,8 +25,8 @@ pub struct State {
     pub calls: PendingCalls<OpenCall>,
     /// The images that the log has had, by id: hash and size.
     pub images: KeyMap<(Hash, u64)>,
-    /// The tokens that the tape has of each model.
-    pub counted: KeyMap<Tokens>,
+    /// The tokens of runs that the tape has of each model.
+    pub counted: KeyMap<[u64; 5]>,
     /// The snapshots of the session.
     pub snapshots: Snapshots,
     /// The files that change in this turn.

@@ -11,11 +11,11 @@ use engram_core::text::Text;
 
 use super::state::State;
 use crate::copilot::readers::{Counts, Shutdown};
-use crate::shared::value::{Field, Value, count, count_or_zero, non_empty_text, raw_str};
+use crate::shared::value::{Value, count, count_or_zero, non_empty_text};
 
-/// The counts of a request.
-pub fn of_request(data: Value<'_>, out: &mut Emitter<'_>) {
-    let Some(usage) = data.member("usage") else {
+/// The counts of a request (`usage`), or of the requests of a compaction (`compactionTokensUsed`).
+pub fn of_requests(data: Value<'_>, name: &str, out: &mut Emitter<'_>) {
+    let Some(usage) = data.member(name).filter(|usage| usage.is_object()) else {
         return;
     };
     let counts = Counts::lenient(usage);
@@ -23,24 +23,10 @@ pub fn of_request(data: Value<'_>, out: &mut Emitter<'_>) {
         message_id: non_empty_text(counts.api_call()),
         model: non_empty_text(counts.model()),
         stop_reason: non_empty_text(counts.finish()),
-        tokens: tokens(&counts),
+        tokens: tokens(five(&counts)),
         ..Usage::default()
     };
-    out.emit(Meta::Usage(event), Pointer::At("/data/usage"));
-}
-
-/// The counts of the requests of a compaction.
-pub fn of_compaction(usage: Field<'_>, out: &mut Emitter<'_>) {
-    let Some(usage) = usage.filter(|usage| usage.is_object()) else {
-        return;
-    };
-    let counts = Counts::lenient(usage);
-    let event = Usage {
-        model: non_empty_text(counts.model()),
-        tokens: tokens(&counts),
-        ..Usage::default()
-    };
-    out.emit(Meta::Usage(event), Pointer::At("/data/compactionTokensUsed"));
+    out.emit(Meta::Usage(event), Pointer::Member("/data", name));
 }
 
 /// The counts of a run, one for each model. Where they are those of all runs so far, what the tape has is subtracted.
@@ -51,93 +37,74 @@ pub fn of_run(state: &mut State, run: &Shutdown<'_>, is_of_session: bool, out: &
         };
         let sums = sums(&Counts::lenient(usage));
         let counted = state.counted.entry(hash64(model)).or_default();
-        let rest = match is_of_session {
-            true => rest(&sums, counted).unwrap_or(sums),
-            false => sums,
-        };
-        *counted = sum(counted, &rest);
-        if is_nothing(&rest) {
+        let rest = rest(sums, counted)
+            .filter(|_| is_of_session)
+            .unwrap_or(sums);
+        for (counted, count) in counted.iter_mut().zip(rest) {
+            *counted = counted.saturating_add(count.unwrap_or_default());
+        }
+        if rest
+            .iter()
+            .all(|count| count.is_none_or(|count| count == 0))
+        {
             continue;
         }
         let event = Usage {
             model: Some(Text::Plain(model)),
-            tokens: rest,
+            tokens: tokens(rest),
             ..Usage::default()
         };
-        out.emit(Meta::Usage(event), Pointer::Member("/data/modelMetrics", model));
+        out.emit(
+            Meta::Usage(event),
+            Pointer::Member("/data/modelMetrics", model),
+        );
     }
 }
 
-/// The sums of a run. Versions that do not count reasoning may log 0 for a cache that they do not count either.
-fn sums(counts: &Counts<'_>) -> Tokens {
-    let sums = tokens(counts);
-    let is_nothing = |count: Option<u64>| count.is_none_or(|count| count == 0);
-    match counts.reasoning() {
-        None if is_nothing(sums.cache_read) && is_nothing(sums.cache_write) => Tokens {
-            cache_read: None,
-            cache_write: None,
-            ..sums
-        },
-        _ => sums,
-    }
-}
+/// Input, from the cache, to the cache, output, reasoning: as a tape counts them.
+type Five = [Option<u64>; 5];
 
-fn tokens(counts: &Counts<'_>) -> Tokens {
+fn five(counts: &Counts<'_>) -> Five {
     let cached = count_or_zero(counts.cache_read())
         .zip(count_or_zero(counts.cache_write()))
         .and_then(|(read, write)| read.checked_add(write));
-    Tokens {
-        input: count(counts.input())
-            .zip(cached)
-            .and_then(|(input, cached)| input.checked_sub(cached)),
-        cache_read: count(counts.cache_read()),
-        cache_write: count(counts.cache_write()),
-        cache_write_1h: None,
-        output: count(counts.output()),
-        reasoning: count(counts.reasoning()),
+    let input = count(counts.input()).zip(cached);
+    [
+        input.and_then(|(input, cached)| input.checked_sub(cached)),
+        count(counts.cache_read()),
+        count(counts.cache_write()),
+        count(counts.output()),
+        count(counts.reasoning()),
+    ]
+}
+
+/// The sums of a run. Versions that do not count reasoning may log 0 for a cache that they do not count either.
+fn sums(counts: &Counts<'_>) -> Five {
+    match (five(counts), counts.reasoning()) {
+        ([input, Some(0), Some(0), output, _], None) => [input, None, None, output, None],
+        (sums, _) => sums,
     }
 }
 
-/// Applies a function to each count of two.
-fn each(
-    one: &Tokens,
-    other: &Tokens,
-    both: impl Fn(Option<u64>, Option<u64>) -> Option<Option<u64>>,
-) -> Option<Tokens> {
-    Some(Tokens {
-        input: both(one.input, other.input)?,
-        cache_read: both(one.cache_read, other.cache_read)?,
-        cache_write: both(one.cache_write, other.cache_write)?,
-        cache_write_1h: None,
-        output: both(one.output, other.output)?,
-        reasoning: both(one.reasoning, other.reasoning)?,
-    })
-}
-
 /// What is left of sums. None if they are less than what was counted: then they are not sums of the same.
-fn rest(sums: &Tokens, counted: &Tokens) -> Option<Tokens> {
-    each(sums, counted, |sum, counted| match sum {
-        None => Some(None),
-        Some(sum) => Some(Some(sum.checked_sub(counted.unwrap_or_default())?)),
-    })
+fn rest(mut sums: Five, counted: &[u64; 5]) -> Option<Five> {
+    for (sum, counted) in sums.iter_mut().zip(counted) {
+        if let Some(sum) = sum {
+            *sum = sum.checked_sub(*counted)?;
+        }
+    }
+    Some(sums)
 }
 
-fn sum(one: &Tokens, other: &Tokens) -> Tokens {
-    let add = |one: Option<u64>, other: Option<u64>| match (one, other) {
-        (None, None) => Some(None),
-        _ => Some(Some(one.unwrap_or_default().saturating_add(other.unwrap_or_default()))),
-    };
-    each(one, other, add).unwrap_or_default()
-}
-
-fn is_nothing(tokens: &Tokens) -> bool {
-    let counts = [tokens.input, tokens.cache_read, tokens.cache_write, tokens.output];
-    counts.iter().all(|count| count.is_none_or(|count| count == 0))
-}
-
-/// How a run ended, and how much the model was given last.
-pub fn shutdown_kind<'a>(run: &Shutdown<'a>) -> Option<Text<'a>> {
-    non_empty_text(run.kind()).filter(|_| raw_str(run.kind()) != "routine")
+fn tokens([input, cache_read, cache_write, output, reasoning]: Five) -> Tokens {
+    Tokens {
+        input,
+        cache_read,
+        cache_write,
+        cache_write_1h: None,
+        output,
+        reasoning,
+    }
 }
 
 #[cfg(test)]
@@ -146,13 +113,9 @@ mod tests {
 
     #[test]
     fn sums_of_all_runs_give_what_is_new() {
-        let tokens = |input, output| Tokens {
-            input: Some(input),
-            output: Some(output),
-            ..Tokens::default()
-        };
-        assert_eq!(rest(&tokens(10, 5), &tokens(7, 5)), Some(tokens(3, 0)));
-        assert_eq!(rest(&tokens(3, 5), &tokens(7, 5)), None);
-        assert_eq!(sum(&tokens(3, 5), &tokens(7, 5)), tokens(10, 10));
+        let sums = [Some(10), None, Some(0), Some(5), None];
+        let new = [Some(3), None, Some(0), Some(0), None];
+        assert_eq!(rest(sums, &[7, 0, 0, 5, 0]), Some(new));
+        assert_eq!(rest(sums, &[11, 0, 0, 5, 0]), None);
     }
 }
