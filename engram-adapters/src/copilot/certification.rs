@@ -16,6 +16,7 @@ pub(super) const CERTIFICATION: Certification = Certification::new()
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
+    ("signature", "a_signature_is_not_on_the_tape"),
     ("record.repeated", "a_line_that_is_there_twice_is_one"),
     (
         "compaction.bounds",

@@ -21,12 +21,6 @@ const GAPS: &[Gap] = &[
         fixture: "1.0.12/files",
     },
     Gap {
-        code: "call.rewritten",
-        reason: "where the interface of the provider has no tools with free text, the model sends `apply_patch` an object with the patch, and the log has \
-                 the patch alone",
-        fixture: "1.0.40/patch",
-    },
-    Gap {
         code: "edit.shell",
         reason: "before 1.0.82 a command that changes files leaves no record of the change. Later a snapshot names each file that changed after a \
                  prompt; of a file that edit tools changed too it does not tell what else did",
@@ -47,7 +41,7 @@ const GAPS: &[Gap] = &[
         code: "edit.file_end",
         reason: "a diff shows the end of a file that ends with a line end as an empty line: an edit whose last changed line is empty has no lines \
                  without a snapshot that proves it",
-        fixture: "1.0.12/files",
+        fixture: "1.0.12/end",
     },
     Gap {
         code: "edit.not_utf8",

@@ -56,9 +56,14 @@ impl<'d> Section<'d> {
         self.after.or(self.before).unwrap_or_default()
     }
 
-    /// The changed runs. None if the hunks cannot be read, or nothing changed.
+    /// The changed runs. None if the hunks cannot be read.
     pub fn runs(&self) -> Option<Vec<ChangedRun<'d>>> {
-        unified_runs(self.hunks).filter(|runs| !runs.is_empty())
+        unified_runs(self.hunks)
+    }
+
+    /// True if the file stays as it was: a patch may put the same lines in place of some.
+    pub fn changes_nothing(&self) -> bool {
+        self.before == self.after && self.runs().is_some_and(|runs| runs.is_empty())
     }
 
     /// True if a hunk ends with an empty line that was added or removed. It may be the end of the file and no line.
@@ -121,6 +126,7 @@ mod tests {
             first: 4,
             lines: vec!["x", ""],
         };
-        assert_eq!((found[0].runs(), found[0].shown()), (None, Some(shown)));
+        assert!(found[0].changes_nothing());
+        assert_eq!(found[0].shown(), Some(shown));
     }
 }

@@ -189,7 +189,8 @@ impl Notes {
             let output = Output::lenient_opt(end.result());
             let detail = text(output.detail()).map(|detail| detail.decode_lossy());
             let sections = detail.as_deref().and_then(sections).unwrap_or_default();
-            let paths = sections.iter().flat_map(|section| {
+            let changed = sections.iter().filter(|section| !section.changes_nothing());
+            let paths = changed.flat_map(|section| {
                 let from = section
                     .before
                     .filter(|_| section.after.is_some_and(|to| Some(to) != section.before));

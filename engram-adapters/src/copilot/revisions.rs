@@ -14,7 +14,7 @@ pub(super) const CLAIMS: Coverage = Coverage {
     meta: Grade::Partial(&["usage.run", "usage.cached_input"]),
     msg_in: Grade::Full,
     msg_out: Grade::Full,
-    tool_call: Grade::Partial(&["call.rewritten"]),
+    tool_call: Grade::Full,
     tool_result: Grade::Full,
     code_read: Grade::Partial(&[
         "read.shell",

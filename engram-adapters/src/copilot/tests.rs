@@ -202,3 +202,14 @@ fn a_file_that_was_too_large_was_not_read() {
     ]);
     assert_eq!(names(&events), "tool.call tool.result");
 }
+
+#[test]
+fn a_signature_is_not_on_the_tape() {
+    let data = r#"{"messageId":"m","content":"","reasoningOpaque":"c2lnbmF0dXJl","encryptedContent":"c2lnbmF0dXJl"}"#;
+    let events = events(&[("assistant.message", data)]);
+    assert_eq!(
+        (names(&events), &events[0]["redacted"]),
+        ("msg.out".into(), &true.into())
+    );
+    assert!(!events[0].to_string().contains("c2lnbmF0dXJl"));
+}

@@ -54,7 +54,10 @@ const NAMES_THE_HARNESS: &[(&str, &[&str])] = &[
     ("store.run", &["/store"]),
     ("store.composer_row", &["/store"]),
     ("store.composer_inline", &["/store"]),
-    ("session.start.data.sessionId+copilotVersion+producer", &["/data"]),
+    (
+        "session.start.data.sessionId+copilotVersion+producer",
+        &["/data"],
+    ),
 ];
 
 /// Members that state the version or the schema, or contain the member that does.

@@ -30,7 +30,7 @@ pub fn edits(
     let detail = text(output.detail()).map(|detail| detail.decode_lossy());
     let sections = detail.as_deref().and_then(sections).unwrap_or_default();
     let written = text(args.file_text()).map(|text| text.decode_lossy());
-    for section in &sections {
+    for section in sections.iter().filter(|section| !section.changes_nothing()) {
         let edit = Edit {
             call_id,
             section,

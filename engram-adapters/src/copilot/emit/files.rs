@@ -144,7 +144,8 @@ fn applied(
     }
     let old: Vec<&str> = before?.split('\n').collect();
     let (mut new, mut done) = (Vec::with_capacity(old.len()), 0);
-    for run in &section.runs()? {
+    let runs = section.runs()?;
+    for run in &runs {
         let first = usize::try_from(run.before_first).ok()?.checked_sub(1)?;
         let end = first.checked_add(run.before.len())?;
         if old.get(first..end)? != run.before {
