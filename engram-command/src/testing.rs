@@ -215,7 +215,7 @@ fn commands(line: &str, name: &str) -> Vec<Vec<String>> {
             "engram-lab" => "engram-tape-lab",
             _ => "engram-tape",
         };
-        let is_run = words.first().is_some_and(|word| word == "cargo")
+        let is_run = words.starts_with(&["cargo".to_owned(), "run".to_owned()])
             && words.iter().any(|word| word == package);
         let begin = if is_run {
             words.iter().position(|word| word == "--")
@@ -223,7 +223,8 @@ fn commands(line: &str, name: &str) -> Vec<Vec<String>> {
             (0..words.len()).find(|at| is_name(*at))
         };
         let arguments: Vec<String> = begin.map(|at| words[at + 1..].to_vec()).unwrap_or_default();
-        if !arguments.is_empty() {
+        // A source has a place for what it fills in.
+        if arguments.first().is_some_and(|first| !first.contains('{')) {
             found.push(arguments);
         }
     }
@@ -234,7 +235,9 @@ fn commands(line: &str, name: &str) -> Vec<Vec<String>> {
 fn simple_commands(line: &str) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];
     let mut skips_next = false;
-    for word in words(line) {
+    // In a list of examples, what a command does stands behind some spaces.
+    let command = line.trim().split("  ").next().unwrap_or_default();
+    for word in words(command) {
         let is_variable = word.split_once('=').is_some_and(|(name, _)| {
             !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_')
         });
