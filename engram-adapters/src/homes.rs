@@ -41,7 +41,6 @@ pub fn homes(registry: &Registry, surroundings: &Surroundings<'_>) -> Vec<Home> 
 
 /// Programs whose sessions no adapter reads, with the directory below the home directory where recordings of them have their sessions.
 const UNREAD: &[(&str, &str)] = &[
-    ("Copilot CLI", ".copilot/session-state"),
     ("Qwen Code", ".qwen/projects"),
     ("OpenClaw", ".openclaw/agents"),
     ("TRAE CLI", ".trae/cli/sessions"),
@@ -70,7 +69,8 @@ pub fn unread_program_of(path: &Path) -> Option<&'static str> {
     feature = "opencode",
     feature = "gemini",
     feature = "cursor",
-    feature = "pi"
+    feature = "pi",
+    feature = "copilot"
 ))]
 mod tests {
     use std::ffi::OsString;
@@ -85,8 +85,8 @@ mod tests {
             Some("Qwen Code")
         );
         assert_eq!(
-            of("C:\\Users\\dev\\.copilot\\session-state\\a.jsonl"),
-            Some("Copilot CLI")
+            of("C:\\Users\\dev\\.qwen\\projects\\a.jsonl"),
+            Some("Qwen Code")
         );
         assert_eq!(
             of("/home/dev/.trae/cli/sessions/2026/10/01/rollout-1.jsonl"),
@@ -127,6 +127,7 @@ mod tests {
             "cursor /h/.config/Cursor/User/globalStorage",
             "cursor /h/.config/Cursor/User/workspaceStorage",
             "pi /h/.pi/agent/sessions",
+            "copilot /h/.copilot/session-state",
         ];
         assert_eq!(found(System::Linux, &[("HOME", "/h")]), expected);
         let moved = found(

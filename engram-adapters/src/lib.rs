@@ -54,6 +54,8 @@ mod claude_code;
 mod codex;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "copilot")]
+mod copilot;
 #[cfg(feature = "cursor")]
 mod cursor;
 #[cfg(feature = "gemini")]
