@@ -20,6 +20,8 @@ pub static BUILTIN: &[&Registration] = &[
     &crate::pi::REGISTRATION,
     #[cfg(feature = "copilot")]
     &crate::copilot::REGISTRATION,
+    #[cfg(feature = "qwen")]
+    &crate::qwen::REGISTRATION,
     #[cfg(feature = "tool-intent")]
     &crate::tool_intent::REGISTRATION,
 ];

@@ -68,6 +68,8 @@ mod opencode;
 #[cfg(feature = "pi")]
 mod pi;
 mod prompt_history;
+#[cfg(feature = "qwen")]
+mod qwen;
 mod registration;
 mod registry;
 mod session_file;
