@@ -98,7 +98,7 @@ impl Notes {
             .result()
             .and_then(|result| result.member("resultDisplay"));
         check.members(kind.name(), record.value, Pointer::Root, &|key| {
-            (key == "@display").then(|| display_of(display))
+            (key == "display").then(|| display_of(display))
         });
         check.identify();
         self.note(record.number, kind, &line);
@@ -191,7 +191,12 @@ pub(super) fn display_of(display: Field<'_>) -> &'static str {
     match raw_str(display.member("type")) {
         "shell_result" => "shell",
         "task_execution" => "task",
-        "" if display.member("fileDiff").is_some() => "diff",
+        "" if ["fileDiff", "newContent"]
+            .iter()
+            .any(|name| display.member(name).is_some()) =>
+        {
+            "diff"
+        }
         _ => "other",
     }
 }
