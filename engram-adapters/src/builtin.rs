@@ -18,6 +18,8 @@ pub static BUILTIN: &[&Registration] = &[
     &crate::cursor::REGISTRATION,
     #[cfg(feature = "pi")]
     &crate::pi::REGISTRATION,
+    #[cfg(feature = "acp")]
+    &crate::acp::REGISTRATION,
     #[cfg(feature = "tool-intent")]
     &crate::tool_intent::REGISTRATION,
 ];

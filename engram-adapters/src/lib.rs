@@ -65,6 +65,8 @@ pub mod open;
 mod opencode;
 #[cfg(feature = "pi")]
 mod pi;
+#[cfg(feature = "acp")]
+mod acp;
 mod prompt_history;
 mod registration;
 mod registry;

@@ -43,8 +43,7 @@ impl Header {
 }
 
 /// How the agent ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// By itself, with this code.
     Exit(i32),
@@ -122,8 +121,12 @@ impl<W: Write> Log<W> {
     /// # Errors
     /// Those of `out`.
     pub fn end(&mut self, end: End) -> io::Result<()> {
-        let end = serde_json::to_string(&end).map_err(io::Error::other)?;
-        let line = format!("{{\"t\":{},\"end\":{end}}}", seconds(SystemTime::now()));
+        let (how, code) = match end {
+            End::Exit(code) => ("exit", code),
+            End::Signal(signal) => ("signal", signal),
+        };
+        let t = seconds(SystemTime::now());
+        let line = format!("{{\"log\":\"end\",\"t\":{t},\"{how}\":{code}}}");
         self.line(line.as_bytes())?;
         self.flush()
     }
@@ -143,14 +146,15 @@ impl<W: Write> Log<W> {
             From::Client => "out",
             From::Agent => "in",
         };
-        let head = format!("{{\"dir\":\"{direction}\",\"t\":{},", seconds(at));
+        let head = format!("\"dir\":\"{direction}\",\"t\":{},", seconds(at));
         if open.lost > 0 {
             let bytes = open.lost + open.len();
-            return self.line(format!("{head}\"lost\":{bytes}}}").as_bytes());
+            return self.line(format!("{{\"log\":\"lost\",{head}\"bytes\":{bytes}}}").as_bytes());
         }
         if let Some(hasher) = open.long {
             let (hash, bytes) = hasher.finish();
-            return self.line(format!("{head}\"bytes\":{bytes},\"hash\":\"{hash}\"}}").as_bytes());
+            let line = format!("{{\"log\":\"long\",{head}\"bytes\":{bytes},\"hash\":\"{hash}\"}}");
+            return self.line(line.as_bytes());
         }
         let text = open.text.trim_ascii();
         if text.is_empty() {
@@ -158,25 +162,24 @@ impl<W: Write> Log<W> {
         }
         let mut line = std::mem::take(&mut self.buffer);
         line.clear();
-        line.extend_from_slice(head.as_bytes());
-        self.body(text, &mut line)?;
+        self.body(&head, text, &mut line)?;
         line.push(b'}');
         let written = self.line(&line);
         // A long message does not keep its memory.
+        line.clear();
         line.shrink_to(1 << 20);
         self.buffer = line;
         written
     }
 
     /// The message as it is, if it is JSON; else its text.
-    fn body(&self, text: &[u8], line: &mut Vec<u8>) -> io::Result<()> {
+    fn body(&self, head: &str, text: &[u8], line: &mut Vec<u8>) -> io::Result<()> {
         let valid = std::str::from_utf8(text);
         if let Ok(json) = valid
             && serde_json::from_str::<IgnoredAny>(json).is_ok()
         {
-            line.extend_from_slice(b"\"m\":");
-            line.extend_from_slice(self.clean(json).as_bytes());
-            return Ok(());
+            let json = self.clean(json);
+            return write!(line, "{{{head}\"m\":{json}");
         }
         let decoded = String::from_utf8_lossy(text);
         let decoded = if self.redacts {
@@ -184,7 +187,7 @@ impl<W: Write> Log<W> {
         } else {
             decoded.as_ref().into()
         };
-        line.extend_from_slice(b"\"text\":");
+        write!(line, "{{\"log\":\"text\",{head}\"text\":")?;
         serde_json::to_writer(&mut *line, decoded.as_ref()).map_err(io::Error::other)?;
         if valid.is_err() {
             line.extend_from_slice(b",\"lossy\":true");
@@ -271,8 +274,8 @@ mod tests {
             [
                 r#"{"dir":"out","t":1.500000,"m":{}}"#,
                 r#"{"dir":"in","t":1.500000,"m":{"a": 1.0, "b":"\ud800"}}"#,
-                "{\"dir\":\"in\",\"t\":1.500000,\"text\":\"[\u{fffd}]\",\"lossy\":true}",
-                r#"{"dir":"in","t":1.500000,"text":"{\"cut"}"#,
+                "{\"log\":\"text\",\"dir\":\"in\",\"t\":1.500000,\"text\":\"[\u{fffd}]\",\"lossy\":true}",
+                r#"{"log":"text","dir":"in","t":1.500000,"text":"{\"cut"}"#,
             ]
         );
     }
@@ -291,7 +294,9 @@ mod tests {
         assert_eq!(
             log(false, pieces),
             [
-                format!("{{\"dir\":\"in\",\"t\":1.500000,\"bytes\":{length},\"hash\":\"{hash}\"}}"),
+                format!(
+                    "{{\"log\":\"long\",\"dir\":\"in\",\"t\":1.500000,\"bytes\":{length},\"hash\":\"{hash}\"}}"
+                ),
                 r#"{"dir":"in","t":1.500000,"m":1}"#.to_owned()
             ]
         );
@@ -307,7 +312,7 @@ mod tests {
         assert_eq!(
             log(false, pieces),
             [
-                r#"{"dir":"in","t":1.500000,"lost":106}"#,
+                r#"{"log":"lost","dir":"in","t":1.500000,"bytes":106}"#,
                 r#"{"dir":"in","t":1.500000,"m":2}"#
             ]
         );
