@@ -8,11 +8,6 @@ use super::table::MEMBERS;
 
 const GAPS: &[Gap] = &[
     Gap {
-        code: "usage.last_response",
-        reason: "Kilo and OpenCode count only the last response of a turn in the answer to its prompt: the tokens of the others are not in the log",
-        fixture: "1/kilo",
-    },
-    Gap {
         code: "usage.none",
         reason: "Kimi Code says how full the context is, and not what a response cost",
         fixture: "1/kimi",
@@ -38,11 +33,6 @@ const GAPS: &[Gap] = &[
         fixture: "1/kimi",
     },
     Gap {
-        code: "read.shell",
-        reason: "a file that a shell command prints is not a recorded read",
-        fixture: "1/kimi",
-    },
-    Gap {
         code: "edit.shell",
         reason: "a shell command that changes files leaves no record of the change",
         fixture: "1/kimi",
@@ -52,11 +42,6 @@ const GAPS: &[Gap] = &[
         reason: "the old and the new text of a change are a part of the file or the whole file, as the agent likes: without a proof which, they are a \
                  snippet, without lines and without a hash of the file",
         fixture: "1/kimi",
-    },
-    Gap {
-        code: "edit.add_over_file",
-        reason: "a whole file that was written without its text before is a `create` where the session has not read or changed the file before",
-        fixture: "1/kilo",
     },
 ];
 

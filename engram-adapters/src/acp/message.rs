@@ -69,7 +69,8 @@ pub(super) fn kind_of(record: Value<'_>) -> Result<Kind, Fault> {
         "" => method.to_owned(),
         update => format!("{method}/{update}"),
     };
-    let message = MessageKind::named(&name).map(Kind::Message);
+    let of_session = name.strip_prefix("session/").and_then(MessageKind::named);
+    let message = of_session.map(Kind::Message);
     message
         .or_else(|| PlainKind::named(&name).map(Kind::Plain))
         .or_else(|| name.starts_with(OWN).then_some(Kind::Own))

@@ -40,11 +40,11 @@ pub(super) enum What {
         request: Option<usize>,
         session: u64,
     },
-    /// A piece of a message with this id.
+    /// A piece of a message with this id. One that is whole is a message of its own.
     Chunk {
         kind: MessageKind,
         message: u64,
-        is_empty: bool,
+        is_whole: bool,
     },
     /// A call, or an update of one.
     Call(CallNote),
@@ -124,35 +124,33 @@ impl Notes {
                 session: key(at(value, "m/result/sessionId")),
             },
             Kind::Message(
-                kind @ (SessionUpdateUserMessageChunk
-                | SessionUpdateAgentMessageChunk
-                | SessionUpdateAgentThoughtChunk),
+                kind @ (UpdateUserMessageChunk | UpdateAgentMessageChunk | UpdateAgentThoughtChunk),
             ) => {
                 let content = update.and_then(|update| update.member("content"));
                 let block = check_block(content, "/m/params/update/content", check)?;
                 What::Chunk {
                     kind,
                     message: key(update.and_then(|update| update.member("messageId"))),
-                    is_empty: raw_str(block.kind()) == "text" && raw_str(block.text()).is_empty(),
+                    is_whole: kind == UpdateUserMessageChunk && is_reminder(&block),
                 }
             }
-            Kind::Message(SessionUpdateToolCall | SessionUpdateToolCallUpdate) => {
+            Kind::Message(UpdateToolCall | UpdateToolCallUpdate) => {
                 What::Call(check_call(update, "/m/params/update", check)?)
             }
-            Kind::Message(SessionUpdateUsageUpdate) => {
+            Kind::Message(UpdateUsageUpdate) => {
                 let part = |name| update.and_then(|update| at(update, name)).map(Value::raw);
                 What::Usage(hash64((part("used"), part("cost/amount"))))
             }
-            Kind::Message(SessionRequestPermission) => {
+            Kind::Message(RequestPermission) => {
                 check_call(at(value, "m/params/toolCall"), "/m/params/toolCall", check)?;
-                request(SessionRequestPermission.name())
+                request(RequestPermission.name())
             }
-            Kind::Message(SessionPrompt) => {
+            Kind::Message(Prompt) => {
                 let prompt = at(value, "m/params/prompt");
                 for block in prompt.into_iter().flat_map(Value::elements) {
                     check_block(Some(block), "/m/params/prompt", check)?;
                 }
-                request(SessionPrompt.name())
+                request(Prompt.name())
             }
             Kind::Message(kind) if kind.name().starts_with("session/update/") => What::Aside,
             Kind::Log(_) => What::Aside,
@@ -171,6 +169,11 @@ impl Notes {
         let key = (!is_out(answer), id_of(answer));
         self.open.remove(&key).map(|(method, _)| method)
     }
+}
+
+/// What the harness told the model beside a prompt, and sends back as a piece of it when it loads a session (Kimi Code).
+pub(super) fn is_reminder(block: &Block<'_>) -> bool {
+    raw_str(block.text()).starts_with("<system-reminder>")
 }
 
 fn is_out(record: Value<'_>) -> bool {

@@ -135,6 +135,7 @@ fn answers(notes: &[Note], plan: &mut Plan) {
 struct Open {
     kind: MessageKind,
     message: u64,
+    is_whole: bool,
     numbers: Vec<usize>,
 }
 
@@ -151,10 +152,15 @@ fn pieces(notes: &[Note], plan: &mut Plan) {
     };
     for note in notes {
         match note.what {
-            What::Chunk { kind, message, .. } => {
+            What::Chunk {
+                kind,
+                message,
+                is_whole,
+            } => {
                 let goes_on = open
                     .get_mut(&note.session)
-                    .filter(|open| open.kind == kind && open.message == message);
+                    .filter(|open| open.kind == kind && open.message == message)
+                    .filter(|open| !is_whole && !open.is_whole);
                 match goes_on {
                     Some(open) => open.numbers.push(note.number),
                     None => {
@@ -164,6 +170,7 @@ fn pieces(notes: &[Note], plan: &mut Plan) {
                             Open {
                                 kind,
                                 message,
+                                is_whole,
                                 numbers,
                             },
                         ));
@@ -263,9 +270,9 @@ mod tests {
 
     const fn piece(message: u64) -> What {
         What::Chunk {
-            kind: MessageKind::SessionUpdateAgentMessageChunk,
+            kind: MessageKind::UpdateAgentMessageChunk,
             message,
-            is_empty: false,
+            is_whole: false,
         }
     }
 

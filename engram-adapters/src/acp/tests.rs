@@ -343,3 +343,12 @@ fn a_prompt_has_what_came_with_it() {
     ];
     assert_eq!(names, expected);
 }
+
+#[test]
+fn a_line_that_is_there_twice_is_one() {
+    let once = log(&[prompt(3, "s", "go")]);
+    let last = once.lines().last().unwrap();
+    let tape = convert(&format!("{once}{last}\n"), Policy::Strict).unwrap();
+    assert_eq!(events(&tape, "msg.in").len(), 1);
+    assert_eq!(events(&tape, "tape.stop")[0]["ledger"]["duplicate"], 1);
+}

@@ -7,6 +7,7 @@ use engram_core::hash::StreamHasher;
 use engram_core::redact::{redacted, redacted_json};
 use serde::Serialize;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use super::queue::{From, Passed, Piece};
 
@@ -21,7 +22,7 @@ pub struct Header {
     log: &'static str,
     version: u64,
     engram: &'static str,
-    t: String,
+    t: Box<RawValue>,
     cwd: String,
     command: Vec<String>,
     redacted: bool,
@@ -30,11 +31,13 @@ pub struct Header {
 impl Header {
     /// A header for this command, which begins now in this directory.
     pub fn new(cwd: String, command: Vec<String>, redacted: bool) -> Header {
+        let t = RawValue::from_string(seconds(SystemTime::now()));
         Header {
             log: FORM.0,
             version: FORM.1,
             engram: env!("CARGO_PKG_VERSION"),
-            t: seconds(SystemTime::now()),
+            // Digits and a point are JSON.
+            t: t.unwrap_or_default(),
             cwd,
             command,
             redacted,

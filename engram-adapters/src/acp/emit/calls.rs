@@ -14,7 +14,7 @@ use crate::acp::message::{at, key};
 use crate::acp::notes::name_of;
 use crate::acp::plan::CallPlan;
 use crate::acp::readers::Call;
-use crate::shared::value::{Value, raw_str, text};
+use crate::shared::value::{Field, Value, raw_str, text};
 
 /// What the protocol says that a call does.
 const KINDS: &[(&str, ToolKind)] = &[
@@ -81,6 +81,10 @@ pub fn update(
     }
 }
 
+fn decoded(field: Field<'_>) -> Option<String> {
+    text(field).map(|text| text.decode_lossy().into_owned())
+}
+
 /// The call: the agent's name of the tool, else the word of the protocol for what it does.
 fn call(
     state: &mut State,
@@ -90,7 +94,6 @@ fn call(
 ) {
     let word = read(record, plan.kind, |call| raw_str(call.kind()).to_owned());
     let word = word.unwrap_or_default();
-    let decoded = |field| text(field).map(|text| text.decode_lossy().into_owned());
     let name = read(record, plan.name, |call| decoded(name_of(call))).flatten();
     let name = name.or_else(|| read(record, plan.title, |call| decoded(call.title())).flatten());
     let tool = name

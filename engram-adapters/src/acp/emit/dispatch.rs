@@ -100,11 +100,11 @@ impl Events {
         let number = record.number;
         let state = self.sessions.current();
         match kind {
-            SessionNew | SessionLoad | SessionResume | SessionFork => {
+            New | Load | Resume | Fork => {
                 session::begin(kind, record, out);
             }
-            SessionPrompt => words::prompt(state, record, out),
-            SessionCancel => {
+            Prompt => words::prompt(state, record, out),
+            Cancel => {
                 // The answer to the prompt has the end of the turn.
                 let event = match self.plan.answered_cancels.contains_key(&number) {
                     true => Meta::system(kind.name(), None),
@@ -112,37 +112,33 @@ impl Events {
                 };
                 out.emit(event, Pointer::Root);
             }
-            SessionSetMode | SessionSetModel | SessionSetConfigOption => {
+            SetMode | SetModel | SetConfigOption => {
                 session::chosen(state, record, out);
             }
-            SessionRequestPermission => {
+            RequestPermission => {
                 calls::ask(state, record, out);
             }
-            SessionUpdateUserMessageChunk
-            | SessionUpdateAgentMessageChunk
-            | SessionUpdateAgentThoughtChunk => {
+            UpdateUserMessageChunk | UpdateAgentMessageChunk | UpdateAgentThoughtChunk => {
                 let piece = self.plan.pieces.get(&number);
                 return words::piece(state, record, (kind, piece), out);
             }
-            SessionUpdateToolCall | SessionUpdateToolCallUpdate => {
+            UpdateToolCall | UpdateToolCallUpdate => {
                 let call = self.plan.call_of.get(&number);
                 if let Some(plan) = call.and_then(|call| self.plan.calls.get(*call)) {
                     return calls::update((&self.connection, state), record, plan, out);
                 }
             }
-            SessionUpdatePlan => {
+            UpdatePlan => {
                 let entries = at(record.value, "m/params/update/entries").map(Value::json);
                 out.emit(
                     Meta::system("plan", entries),
                     Pointer::At("/m/params/update"),
                 );
             }
-            SessionUpdateCurrentModeUpdate
-            | SessionUpdateConfigOptionUpdate
-            | SessionUpdateSessionInfoUpdate => {
+            UpdateCurrentModeUpdate | UpdateConfigOptionUpdate | UpdateSessionInfoUpdate => {
                 return session::changed(kind, state, record, out);
             }
-            SessionUpdateUsageUpdate => {
+            UpdateUsageUpdate => {
                 let is_same = self.plan.same_usage.contains_key(&number);
                 return session::context(record, is_same, out);
             }

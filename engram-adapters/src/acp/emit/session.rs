@@ -24,7 +24,7 @@ fn facts(facts: SessionFacts<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
 
 /// A request that begins a session, or goes on with one.
 pub fn begin(kind: MessageKind, record: &Record<'_>, out: &mut Emitter<'_>) {
-    let is_fork = kind == MessageKind::SessionFork;
+    let is_fork = kind == MessageKind::Fork;
     let said = SessionFacts {
         cwd: non_empty_text(at(record.value, "m/params/cwd")),
         fork_of: non_empty_text(at(record.value, "m/params/sessionId")).filter(|_| is_fork),
@@ -79,7 +79,7 @@ pub fn changed(
     facts(said, UPDATE, out);
     match kind {
         _ if out.has_events() => Outcome::Mapped,
-        MessageKind::SessionUpdateCurrentModeUpdate => {
+        MessageKind::UpdateCurrentModeUpdate => {
             out.emit(Meta::system("mode", non_empty_text(mode)), UPDATE);
             Outcome::Mapped
         }
@@ -98,7 +98,7 @@ pub fn context(record: &Record<'_>, is_same: bool, out: &mut Emitter<'_>) -> Out
         ..SessionFacts::default()
     };
     if is_same || said.is_empty() {
-        return Outcome::duplicate(MessageKind::SessionUpdateUsageUpdate.name(), "usage.same");
+        return Outcome::duplicate(MessageKind::UpdateUsageUpdate.name(), "usage.same");
     }
     facts(said, UPDATE, out);
     Outcome::Mapped

@@ -12,6 +12,7 @@ use super::state::State;
 use super::usage::usage;
 use crate::acp::format::MessageKind;
 use crate::acp::message::at;
+use crate::acp::notes::is_reminder;
 use crate::acp::plan::Piece;
 use crate::acp::readers::Block;
 use crate::shared::media::base64_hash;
@@ -141,14 +142,18 @@ fn first(
         out.unrecognized_block(raw_str(block.kind()), value.raw(), pointer);
     }
     match kind {
-        MessageKind::SessionUpdateUserMessageChunk => {
+        MessageKind::UpdateUserMessageChunk => {
             let is_echo = words.is_some_and(|words| hash64(words) == state.prompt);
+            let by = match is_reminder(&block) {
+                true => Author::Harness,
+                false => Author::Person,
+            };
             if !is_echo && (said.is_some() || !attachments.is_empty()) {
-                out.emit(MsgIn::user(Author::Person, said).with(attachments), pointer);
+                out.emit(MsgIn::user(by, said).with(attachments), pointer);
             }
         }
         _ if said.is_some() => {
-            let is_thought = kind == MessageKind::SessionUpdateAgentThoughtChunk;
+            let is_thought = kind == MessageKind::UpdateAgentThoughtChunk;
             let message = MsgOut {
                 text: said,
                 channel: is_thought.then_some(Channel::Reasoning),
