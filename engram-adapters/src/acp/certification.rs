@@ -22,6 +22,13 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 
 /// How recordings show the gaps of the protocol.
 const GAP_ROWS: &[GapRow] = &[
+    GapRow::new("usage.last_response", Kind::Meta, |case| {
+        let is = |agent: &Event| {
+            let text = agent.text("text").unwrap_or_default();
+            agent.text("name") == Some("agent") && text.contains("\"Kilo\"")
+        };
+        has_event(case, Kind::Meta, is)
+    }),
     GapRow::new("usage.none", Kind::Meta, |case| {
         let is = |label: &str| {
             let label = label.to_owned();
@@ -40,7 +47,7 @@ const GAP_ROWS: &[GapRow] = &[
                 .is_some_and(|text| text.starts_with("Info: "))
         })
     }),
-    GapRow::new("call.no_name", Kind::ToolCall, |case| {
+    GapRow::new("call.as_executed", Kind::ToolCall, |case| {
         has_event(case, Kind::ToolCall, |call| is_unnamed(case, call))
     }),
     GapRow::new("result.no_exit", Kind::ToolResult, |case| {

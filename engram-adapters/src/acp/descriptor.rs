@@ -1,12 +1,19 @@
 //! The adapter's self-description: members and gaps, one row each.
 
 use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
+use engram_core::tool_kind::ToolKind;
 
 use super::format::RULES;
 use super::revisions::{CLAIMS, MATRIX};
 use super::table::MEMBERS;
+use crate::shared::tool_table::ToolTable;
 
 const GAPS: &[Gap] = &[
+    Gap {
+        code: "usage.last_response",
+        reason: "Kilo and OpenCode count only the last response of a turn in the answer to its prompt: the tokens of the others are not in the log",
+        fixture: "1/kilo",
+    },
     Gap {
         code: "usage.none",
         reason: "Kimi Code says how full the context is, and not what a response cost",
@@ -18,8 +25,9 @@ const GAPS: &[Gap] = &[
         fixture: "1/copilot",
     },
     Gap {
-        code: "call.no_name",
-        reason: "Copilot CLI sends a title for people and no name of the tool: the tape has the kind that the protocol gives the call in place of the name",
+        code: "call.as_executed",
+        reason: "a call is what the agent shows of it. Copilot CLI sends no name of the tool, nor does Kilo when it loads a session: the tape has the word \
+                 of the protocol for what the call does in its place",
         fixture: "1/copilot",
     },
     Gap {
@@ -59,4 +67,29 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     members: Some(&MEMBERS),
     gaps: GAPS,
     omission_rules: RULES,
+};
+
+/// The words of the protocol for what a call does, and the names that agents give their tools.
+pub(super) static TOOLS: ToolTable = ToolTable {
+    names: &[
+        ("read", ToolKind::Read),
+        ("edit", ToolKind::Edit),
+        ("delete", ToolKind::Delete),
+        ("move", ToolKind::Move),
+        ("search", ToolKind::Search),
+        ("execute", ToolKind::Execute),
+        ("think", ToolKind::Think),
+        ("fetch", ToolKind::Fetch),
+        ("other", ToolKind::Other),
+        ("Read", ToolKind::Read),
+        ("read_file", ToolKind::Read),
+        ("Edit", ToolKind::Edit),
+        ("Write", ToolKind::Write),
+        ("write", ToolKind::Write),
+        ("write_file", ToolKind::Write),
+        ("Bash", ToolKind::Execute),
+        ("bash", ToolKind::Execute),
+        ("run_shell_command", ToolKind::Execute),
+    ],
+    ..ToolTable::EMPTY
 };

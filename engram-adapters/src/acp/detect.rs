@@ -12,24 +12,28 @@ use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str, 
 /// How many messages the head is searched for a session and a version.
 const FIRST: usize = 200;
 
-/// Evidence if the head begins with the header of a log, or with a message.
+/// Evidence if one of the first lines is the header of a log, or a message. One line may be damaged.
 pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
-    let first = head.lines().next()?;
-    let bytes = first.as_bytes();
-    // Most heads are of other harnesses. Searching for a name is faster than parsing their first line.
-    memmem::find(bytes, b"\"engram-acp\"").or_else(|| memmem::find(bytes, b"\"jsonrpc\""))?;
-    let mut index = StructuralIndex::default();
-    let value = parse(first, &mut index).ok()?;
-    let is_header = raw_str(value.member("log")) == LogKind::EngramAcp.name();
-    let mark = match is_header {
-        true => mark::HEADER,
-        false if is_message(value) => mark::MESSAGE,
-        false => return None,
-    };
+    let mark = head.lines().take(2).find_map(mark_of)?;
     Some(Evidence {
         marks: vec![mark],
         framing: Framing::Lines,
     })
+}
+
+fn mark_of(line: &str) -> Option<&'static str> {
+    // Most heads are of other harnesses. Searching for a name is faster than parsing their lines.
+    let names: [&[u8]; 2] = [b"\"engram-acp\"", b"\"jsonrpc\""];
+    names
+        .iter()
+        .find_map(|name| memmem::find(line.as_bytes(), name))?;
+    let mut index = StructuralIndex::default();
+    let value = parse(line, &mut index).ok()?;
+    let is_header = raw_str(value.member("log")) == LogKind::EngramAcp.name();
+    match is_header {
+        true => Some(mark::HEADER),
+        false => is_message(value).then_some(mark::MESSAGE),
+    }
 }
 
 fn is_message(value: Value<'_>) -> bool {

@@ -91,7 +91,7 @@ pub(super) fn time_of(record: Value<'_>) -> Option<String> {
 }
 
 /// The session that a message names.
-pub(super) fn session_of<'a>(record: Value<'a>) -> Field<'a> {
+pub(super) fn session_of(record: Value<'_>) -> Field<'_> {
     at(record, "m/params/sessionId")
         .or_else(|| at(record, "m/result/sessionId"))
         .filter(|id| id.text().is_some_and(|id| !id.is_empty()))

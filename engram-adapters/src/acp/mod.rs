@@ -52,6 +52,7 @@ pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
     let registration = Registration::new(&Acp)
+        .with_tools(&descriptor::TOOLS)
         .with_homes(HOMES)
         .with_session_files(SESSION_FILES);
     #[cfg(feature = "conformance")]

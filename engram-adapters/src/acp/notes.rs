@@ -5,7 +5,7 @@ use engram_core::keys::{PlaceMap, hash64};
 use engram_core::steps::{Check, Record};
 
 use super::format::MessageKind;
-use super::message::{Kind, at, key, kind_of, session_of};
+use super::message::{Kind, at, key, kind_of};
 use super::readers::{Block, Call, Diff};
 use crate::shared::value::{Field, Value, raw_str};
 
@@ -26,6 +26,8 @@ pub(super) struct CallNote {
     pub has_place: bool,
     /// It has a change of a file.
     pub has_diff: bool,
+    /// It begins a call.
+    pub is_new: bool,
     /// The call has ended.
     pub is_end: bool,
 }
@@ -134,8 +136,12 @@ impl Notes {
                     is_whole: kind == UpdateUserMessageChunk && is_reminder(&block),
                 }
             }
-            Kind::Message(UpdateToolCall | UpdateToolCallUpdate) => {
-                What::Call(check_call(update, "/m/params/update", check)?)
+            Kind::Message(kind @ (UpdateToolCall | UpdateToolCallUpdate)) => {
+                let note = check_call(update, "/m/params/update", check)?;
+                What::Call(CallNote {
+                    is_new: kind == UpdateToolCall,
+                    ..note
+                })
             }
             Kind::Message(UpdateUsageUpdate) => {
                 let part = |name| update.and_then(|update| at(update, name)).map(Value::raw);
@@ -229,6 +235,7 @@ pub(super) fn note_of(call: &Call<'_>) -> CallNote {
         has_kind: call.kind().is_some(),
         has_place: place_of(call).is_some(),
         has_diff: diffs(call).next().is_some(),
+        is_new: false,
         is_end: matches!(raw_str(call.status()), "completed" | "failed"),
     }
 }

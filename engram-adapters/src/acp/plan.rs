@@ -189,48 +189,31 @@ fn pieces(notes: &[Note], plan: &mut Plan) {
     open.into_values().for_each(|open| close(Some(open)));
 }
 
-/// The calls. An id that comes again after its call has ended and is called again is another call.
+/// A call that is known: its place, and the key of its arguments.
+type Known = (usize, u64);
+
+/// The calls. An id may come again: an update is of the last call of its id that has not ended, else of the last one.
 fn calls(notes: &[Note], plan: &mut Plan) {
-    let mut known: KeyMap<(usize, u64)> = key_map();
+    let mut known: KeyMap<Vec<Known>> = key_map();
     for note in notes {
         let What::Call(of) = note.what else {
             continue;
         };
-        let key = hash64((note.session, of.call));
-        let at = match known.get(&key) {
-            Some((at, _)) if !is_again(&plan.calls[*at], &of, note.number) => *at,
-            _ => {
-                plan.calls.push(CallPlan {
-                    first: note.number,
-                    args: note.number,
-                    ..CallPlan::default()
-                });
-                known.insert(key, (plan.calls.len() - 1, 0));
-                plan.calls.len() - 1
-            }
-        };
-        plan.call_of.insert(note.number, at);
-        let call = &mut plan.calls[at];
-        // What comes behind the end is for the client.
-        if call.end.is_some() {
-            continue;
+        let known = known.entry(hash64((note.session, of.call))).or_default();
+        if of.is_new || known.is_empty() {
+            known.push((plan.calls.len(), 0));
+            plan.calls.push(CallPlan {
+                first: note.number,
+                args: note.number,
+                ..CallPlan::default()
+            });
         }
-        let number = Some(note.number);
-        let last = |is: bool, before: Option<usize>| if is { number } else { before };
-        let before = known.insert(key, (at, 0)).map_or(0, |(_, args)| args);
-        let args = if of.args == 0 { before } else { of.args };
-        known.insert(key, (at, args));
-        if args != before {
-            call.args = note.number;
-        }
-        if note.number == call.first && of.has_title && of.args == 0 {
-            call.title = number;
-        }
-        call.name = call.name.or(last(of.has_name, None));
-        call.kind = last(of.has_kind, call.kind);
-        call.place = last(of.has_place, call.place);
-        call.diff = last(of.has_diff, call.diff);
-        call.end = last(of.is_end, None);
+        let is_open = |(at, _): &Known| plan.calls[*at].end.is_none();
+        let last = known.iter().rposition(is_open);
+        let last = last.unwrap_or(known.len() - 1);
+        let (at, args) = &mut known[last];
+        plan.call_of.insert(note.number, *at);
+        take(&mut plan.calls[*at], args, &of, note.number);
     }
     for call in &mut plan.calls {
         // An agent that never says arguments may have them in the title.
@@ -238,9 +221,23 @@ fn calls(notes: &[Note], plan: &mut Plan) {
     }
 }
 
-/// True for a call with the id of one that has ended.
-fn is_again(call: &CallPlan, of: &CallNote, number: usize) -> bool {
-    call.end.is_some_and(|end| end < number) && !of.is_end && of.has_title
+/// Takes what a line says about a call. What comes behind the end is for the client.
+fn take(call: &mut CallPlan, args: &mut u64, of: &CallNote, number: usize) {
+    if call.end.is_some() {
+        return;
+    }
+    let last = |is: bool, before: Option<usize>| if is { Some(number) } else { before };
+    if of.args != 0 && of.args != *args {
+        (*args, call.args) = (of.args, number);
+    }
+    if number == call.first {
+        call.title = last(of.has_title && of.args == 0, None);
+    }
+    call.name = call.name.or(last(of.has_name, None));
+    call.kind = last(of.has_kind, call.kind);
+    call.place = last(of.has_place, call.place);
+    call.diff = last(of.has_diff, call.diff);
+    call.end = last(of.is_end, None);
 }
 
 /// Usages that say the same as the one before in their session.

@@ -11,10 +11,10 @@ pub(super) const ACP: &str = "acp-1";
 
 /// The claims for it.
 pub(super) const CLAIMS: Coverage = Coverage {
-    meta: Grade::Partial(&["usage.none"]),
+    meta: Grade::Partial(&["usage.last_response", "usage.none"]),
     msg_in: Grade::Full,
     msg_out: Grade::Partial(&["answer.notice"]),
-    tool_call: Grade::Partial(&["call.no_name"]),
+    tool_call: Grade::Partial(&["call.as_executed"]),
     tool_result: Grade::Partial(&["result.no_exit"]),
     code_read: Grade::Partial(&["read.no_lines"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.region"]),

@@ -10,28 +10,17 @@ use engram_core::tool_kind::ToolKind;
 use super::files::file_events;
 use super::output::{exit, images, output};
 use super::state::{Connection, State};
+use crate::acp::descriptor::TOOLS;
 use crate::acp::message::{at, key};
 use crate::acp::notes::name_of;
 use crate::acp::plan::CallPlan;
 use crate::acp::readers::Call;
 use crate::shared::value::{Field, Value, raw_str, text};
 
-/// What the protocol says that a call does.
-const KINDS: &[(&str, ToolKind)] = &[
-    ("read", ToolKind::Read),
-    ("edit", ToolKind::Edit),
-    ("delete", ToolKind::Delete),
-    ("move", ToolKind::Move),
-    ("search", ToolKind::Search),
-    ("execute", ToolKind::Execute),
-    ("think", ToolKind::Think),
-    ("fetch", ToolKind::Fetch),
-];
-
-/// The kind of a call, by the word of the protocol.
-pub fn kind_of(word: &str) -> ToolKind {
-    let row = KINDS.iter().find(|(name, _)| *name == word);
-    row.map_or(ToolKind::Other, |(_, kind)| *kind)
+/// The kind of a call: by its name, else by the word of the protocol for what it does.
+fn kind_of(tool: &str, word: &str) -> ToolKind {
+    let kind = TOOLS.resolve(tool).or_else(|| TOOLS.resolve(word));
+    kind.unwrap_or(ToolKind::Other)
 }
 
 /// The call that a line is about.
@@ -105,7 +94,7 @@ fn call(
     let call = ToolCall {
         call_id: text(update.id()),
         args: update.input().map(Value::raw),
-        ..ToolCall::new(Text::Plain(&tool), kind_of(&word))
+        ..ToolCall::new(Text::Plain(&tool), kind_of(&tool, &word))
     };
     out.emit(call, Pointer::At("/m/params/update"));
     state.calls.open(key(update.id()), tool);
