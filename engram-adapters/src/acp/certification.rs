@@ -18,6 +18,15 @@ pub(super) const CERTIFICATION: Certification = Certification::new()
 const UNIT_TESTS: &[(&str, &str)] = &[
     ("record.repeated", "a_line_that_is_there_twice_is_one"),
     ("content.binary", "a_prompt_has_what_came_with_it"),
+    (
+        "answer.empty",
+        "what_is_said_again_or_says_nothing_is_no_event",
+    ),
+    (
+        "usage.same",
+        "what_is_said_again_or_says_nothing_is_no_event",
+    ),
+    ("message.piece", "sessions_of_one_connection_are_apart"),
 ];
 
 /// How recordings show the gaps of the protocol.

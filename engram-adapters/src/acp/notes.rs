@@ -137,7 +137,7 @@ impl Notes {
                 }
             }
             Kind::Message(kind @ (UpdateToolCall | UpdateToolCallUpdate)) => {
-                let note = check_call(update, "/m/params/update", check)?;
+                let note = check_call(update, "/m/params/update")?;
                 What::Call(CallNote {
                     is_new: kind == UpdateToolCall,
                     ..note
@@ -148,7 +148,7 @@ impl Notes {
                 What::Usage(hash64((part("used"), part("cost/amount"))))
             }
             Kind::Message(RequestPermission) => {
-                check_call(at(value, "m/params/toolCall"), "/m/params/toolCall", check)?;
+                check_call(at(value, "m/params/toolCall"), "/m/params/toolCall")?;
                 request(RequestPermission.name())
             }
             Kind::Message(Prompt) => {
@@ -206,18 +206,8 @@ fn check_block<'a>(
 }
 
 /// Checks a call.
-pub(super) fn check_call(
-    call: Field<'_>,
-    pointer: &'static str,
-    check: &mut Check<'_>,
-) -> Result<CallNote, Fault> {
+fn check_call(call: Field<'_>, pointer: &'static str) -> Result<CallNote, Fault> {
     let call = Call::lenient_opt(call);
-    for item in call.content().into_iter().flat_map(Value::elements) {
-        match raw_str(item.member("type")) {
-            "content" | "diff" | "terminal" => {}
-            other => check.unknown_block(other)?,
-        }
-    }
     let note = note_of(&call);
     match note.call {
         0 => Err(Fault::malformed(pointer, "the id of a call", "nothing")),

@@ -352,3 +352,33 @@ fn a_line_that_is_there_twice_is_one() {
     assert_eq!(events(&tape, "msg.in").len(), 1);
     assert_eq!(events(&tape, "tape.stop")[0]["ledger"]["duplicate"], 1);
 }
+
+#[test]
+fn what_is_said_again_or_says_nothing_is_no_event() {
+    let usage = || {
+        update(
+            "s",
+            json!({"sessionUpdate": "usage_update", "used": 7, "size": 9}),
+        )
+    };
+    let mode = json!({"sessionId": "s", "modeId": "plan"});
+    let messages = [
+        usage(),
+        usage(),
+        (
+            true,
+            json!({"id": 3, "method": "session/set_mode", "params": mode}),
+        ),
+        (false, json!({"id": 3, "result": {}})),
+    ];
+    let tape = convert(&log(&messages), Policy::Strict).unwrap();
+    let sessions = events(&tape, "session");
+    let tokens = |event: &&&Value| event.get("context_tokens").is_some();
+    assert_eq!(sessions.iter().filter(tokens).count(), 1);
+    assert_eq!(sessions.last().unwrap()["permission_mode"], "plan");
+    let ledger = &events(&tape, "tape.stop")[0]["ledger"];
+    assert_eq!(
+        (&ledger["duplicate"], &ledger["bookkeeping"]),
+        (&1.into(), &1.into())
+    );
+}

@@ -43,10 +43,13 @@ pub fn output<'a>(call: &Call<'a>, ran: bool) -> Output<'a> {
     if stdout.is_some() || stderr.is_some() {
         return Output { stdout, stderr };
     }
+    // What Vibe wrote to a file is no output of the call; what it read is.
+    let is_read = raw_str(call.kind()) == "read";
     let said = of("output")
         .filter(|_| !is_shell)
-        .or_else(|| of("content"))
+        .or_else(|| of("content").filter(|_| is_read))
         .or_else(|| shown(call))
+        .or_else(|| of("content"))
         .or_else(|| {
             of("error")
                 .or_else(|| of("error/message"))

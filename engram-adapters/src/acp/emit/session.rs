@@ -79,11 +79,11 @@ pub fn changed(
     facts(said, UPDATE, out);
     match kind {
         _ if out.has_events() => Outcome::Mapped,
-        MessageKind::UpdateCurrentModeUpdate => {
-            out.emit(Meta::system("mode", non_empty_text(mode)), UPDATE);
+        MessageKind::UpdateConfigOptionUpdate => Outcome::bookkeeping(kind.name(), "client.menu"),
+        _ => {
+            out.emit(Meta::system(kind.name(), non_empty_text(mode)), UPDATE);
             Outcome::Mapped
         }
-        _ => Outcome::bookkeeping(kind.name(), "client.menu"),
     }
 }
 
