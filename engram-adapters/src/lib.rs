@@ -54,6 +54,8 @@ mod claude_code;
 mod codex;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "copilot")]
+mod copilot;
 #[cfg(feature = "cursor")]
 mod cursor;
 #[cfg(feature = "gemini")]
@@ -68,6 +70,8 @@ mod pi;
 #[cfg(feature = "acp")]
 mod acp;
 mod prompt_history;
+#[cfg(feature = "qwen")]
+mod qwen;
 mod registration;
 mod registry;
 mod session_file;

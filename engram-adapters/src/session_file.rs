@@ -18,7 +18,7 @@ pub struct SessionFile {
     pub levels: usize,
     /// The beginning of their names. The rest of the name must be an id or a time; without a beginning, a UUID.
     pub prefix: &'static str,
-    /// The end of their names.
+    /// The end of their names. If it is empty, the beginning is the whole name.
     pub ending: &'static str,
 }
 
@@ -59,10 +59,10 @@ impl SessionFile {
                     .is_some_and(|name| name == self.directory)
             })
         };
-        (if self.prefix.is_empty() {
-            is_uuid(id)
-        } else {
-            is_id(id)
+        (match (self.prefix, self.ending) {
+            ("", _) => is_uuid(id),
+            (_, "") => id.is_empty(),
+            _ => is_id(id),
         }) && is_below()
     }
 }
@@ -112,5 +112,8 @@ mod tests {
                 && !by_prefix.matches(Path::new("/h/sessions/rollout-.jsonl"))
         );
         assert!(!by_prefix.matches(Path::new("/h/sessions/rollout-config.jsonl")));
+        let by_name = SessionFile::new(("state", 2), "events.jsonl", "");
+        assert!(by_name.matches(Path::new("/h/state/s/events.jsonl.gz")));
+        assert!(!by_name.matches(Path::new("/h/state/s/events.jsonl.old")));
     }
 }

@@ -9,10 +9,12 @@ use rusqlite::Connection;
 
 use crate::align::{LONG, LOOSE, Loose, align, find_runs};
 use crate::answer::{Tier, Why};
+use crate::asked::Asked;
 use crate::files::{self, Files, Named};
 use crate::line_key::{self, Counts, Key, counts, letters};
+use crate::origin::{Origin, State, written_again};
 use crate::query::Query;
-use crate::replay::{Origin, Replay, State, replay, written_again};
+use crate::replay::{Replay, replay};
 use crate::runs::{self, Of};
 use crate::steps::Step;
 
@@ -60,10 +62,10 @@ pub struct Attributed {
 
 /// Finds who made each line of the text of a question.
 pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attributed> {
-    let text = line_key::keys(query.text);
+    let text = Asked::of(query.text);
     let files = files::of_question(db, query)?;
     let own = replay(db, &files, query.at, &text)?;
-    let mut of_text = Text::new(&text);
+    let mut of_text = Text::new(&text.lines);
     let is_same = of_text.compare(&own, Tier::Line);
     let why = match (own.steps.is_empty(), own.has_lost) {
         (true, _) => Why::NoSession,
@@ -73,6 +75,7 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
     let mut answers = of_text.answers(&own, why);
     if !is_same {
         from_elsewhere(db, query, &text, &files, &of_text, &mut answers)?;
+        own.doubt(&text.lines, &mut answers);
     }
     let mut notes = Vec::new();
     if own.is_cut {
@@ -86,11 +89,28 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
     })
 }
 
+impl Replay {
+    /// Of a line that a call made in this file, nobody can say that no session left it.
+    fn doubt(&self, text: &[Key], answers: &mut [Line]) {
+        let states = self.states.iter().chain(&self.pieces);
+        let lines = states.flat_map(|state| state.lines.iter().zip(state.origins.iter()));
+        let made: HashSet<Key> = lines
+            .filter(|(key, origin)| letters(**key) > 0 && matches!(origin, Origin::Made(_)))
+            .map(|(key, _)| *key)
+            .collect();
+        for (key, answer) in text.iter().zip(answers) {
+            if answer.why == Some(Why::Nobody) && made.contains(key) {
+                answer.why = Some(Why::Unclear);
+            }
+        }
+    }
+}
+
 /// Lines that are still free are looked up in files of other names.
 fn from_elsewhere(
     db: &Connection,
     query: &Query<'_>,
-    text: &[Key],
+    text: &Asked,
     own: &Files,
     of_text: &Text<'_>,
     answers: &mut [Line],

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::align::align;
 use crate::anchors::{self, Side};
 use crate::answer::{CallInfo, Quote};
+use crate::asked::Asked;
 use crate::attribute;
 use crate::explain;
 use crate::files::path_of;
@@ -106,20 +107,21 @@ fn history_of_lines(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Even
 
 /// What was taken away: from a file, or of a text wherever it stood. With lines of a text, where they were taken away.
 pub fn removed(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
-    let asked = line_key::keys(query.text);
+    let text = Asked::of(query.text);
+    let asked = &*text.lines;
     let (first, last) = explain::bounds(query.range, asked.len());
     let files = if query.paths.is_empty() {
         Files::from_iter(
-            attribute::files_of(db, &asked)?
+            attribute::files_of(db, asked)?
                 .into_iter()
                 .map(|file| (file, Named::default())),
         )
     } else {
         files::of_question(db, query)?
     };
-    let steps = replay::replay(db, &files, query.at, &asked)?;
+    let steps = replay::replay(db, &files, query.at, &text)?;
     let wanted: Vec<usize> = match query.range {
-        Some(_) if !query.paths.is_empty() => between(&steps, &asked, first, last),
+        Some(_) if !query.paths.is_empty() => between(&steps, asked, first, last),
         _ => (0..steps.removed.len()).collect(),
     };
     let mut found: Vec<(Hit, Option<f64>)> = Vec::new();

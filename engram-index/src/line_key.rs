@@ -82,8 +82,12 @@ pub fn keys(text: &str) -> Vec<Key> {
     lines(text).map(key).collect()
 }
 
-/// The lines of a text, without a `\r` at their ends.
+/// What may stand before the first line. Some harnesses leave it out of a text, and have it in the hash of the file.
+pub const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The lines of a text, without a `\r` at their ends, and without a byte order mark.
 pub fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let body = text.strip_suffix('\n').unwrap_or(text);
     let some = (!text.is_empty()).then(|| body.split('\n'));
     some.into_iter()
@@ -131,5 +135,6 @@ mod tests {
         let of = |text| lines(text).collect::<Vec<_>>();
         assert_eq!(of("a\r\nb\n\nc"), ["a", "b", "", "c"]);
         assert_eq!((of(""), of("\n"), of("a\n")), (vec![], vec![""], vec!["a"]));
+        assert_eq!(of("\u{feff}a\r\nb"), ["a", "b"]);
     }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use engram_core::hash::Hash;
 
-use crate::line_key::{Key, key, lines};
+use crate::line_key::{BYTE_ORDER_MARK, Key, key, lines};
 use crate::rows::{Digest, digest};
 
 /// Lines of a file that nobody has seen. A range beyond is not rebuilt.
@@ -82,7 +82,14 @@ impl State {
     /// False if the text is known and another one than the hash says.
     pub(crate) fn may_be(&self, hash: Option<&Digest>) -> bool {
         match (hash, self.whole_text()) {
-            (Some(hash), Some(text)) => is_hash(&text, hash) || is_hash(&(text + "\n"), hash),
+            (Some(hash), Some(text)) => {
+                let ended = text.clone() + "\n";
+                let marked = |text: &str| format!("{BYTE_ORDER_MARK}{text}");
+                is_hash(&text, hash)
+                    || is_hash(&ended, hash)
+                    || is_hash(&marked(&text), hash)
+                    || is_hash(&marked(&ended), hash)
+            }
             _ => true,
         }
     }

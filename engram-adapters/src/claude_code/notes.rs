@@ -1,6 +1,10 @@
 //! What the plan needs of each record: one [`Note`] for it, or several if it wraps other lines. Texts are hashes.
 
+use engram_core::event::Tokens;
+use engram_core::keys::{KeyMap, hash64};
+
 use super::revisions::Dialect;
+use crate::shared::value::{Field, text};
 
 /// A key of something that is missing.
 pub(super) const NONE: u64 = 0;
@@ -200,6 +204,17 @@ pub(super) struct Notes {
     pub sessions: Vec<String>,
     /// Sessions from which lines were copied: the note and the session.
     pub requested_by: Vec<(u32, u16)>,
+    /// How responses ended, by their messages. None where a relay gave several responses one id.
+    pub ends: KeyMap<Option<ResponseEnd>>,
+}
+
+/// How a response ended, as parts of it say that a capture has beside its lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ResponseEnd {
+    /// The last counts.
+    pub tokens: Tokens,
+    /// Why it ended.
+    pub stop_reason: Option<Box<str>>,
 }
 
 impl Notes {
@@ -221,6 +236,12 @@ impl Notes {
             .get(at)
             .and_then(|note| self.blocks.get(place(note)..end))
             .unwrap_or_default()
+    }
+
+    /// How the response with this message ended, if the log says so beside its lines.
+    pub fn end_of(&self, message: Field<'_>) -> Option<&ResponseEnd> {
+        let key = (!self.ends.is_empty()).then(|| text(message))??;
+        self.ends.get(&hash64(key.raw()))?.as_ref()
     }
 
     /// The number of a session.

@@ -155,7 +155,7 @@ impl Builder {
                 view.items
                     .iter_mut()
                     .filter(|item| item.seq > to)
-                    .for_each(|item| item.is_undone = true);
+                    .for_each(|item| item.is_rewound = true);
                 let title = if files {
                     "went back to an earlier point, with files restored"
                 } else {
@@ -171,7 +171,7 @@ impl Builder {
                     also: Vec::new(),
                     time,
                     is_replay,
-                    is_undone: false,
+                    is_rewound: false,
                     body: Body::Notice(notice),
                 });
             }
@@ -196,7 +196,7 @@ impl Builder {
                     also: Vec::new(),
                     time,
                     is_replay,
-                    is_undone: false,
+                    is_rewound: false,
                     body,
                 });
             }
@@ -259,7 +259,7 @@ fn add_effect(
                 also: Vec::new(),
                 time,
                 is_replay,
-                is_undone: false,
+                is_rewound: false,
                 body: Body::Notice(notice),
             });
         }
@@ -299,7 +299,7 @@ fn add_result(
         also: Vec::new(),
         time,
         is_replay,
-        is_undone: false,
+        is_rewound: false,
         body: Body::Call(Box::new(call)),
     });
 }

@@ -144,7 +144,7 @@ impl<W: Write> Markdown<'_, '_, W> {
     fn title(&mut self, item: &Item, title: &str) -> io::Result<()> {
         let marks = [
             (item.is_replay, " (repeated from another session)"),
-            (item.is_undone, " (undone)"),
+            (item.is_rewound, " (rewound)"),
         ];
         let marks: String = marks
             .iter()

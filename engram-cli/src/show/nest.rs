@@ -150,7 +150,7 @@ mod tests {
                 also: Vec::new(),
                 time: None,
                 is_replay: false,
-                is_undone: false,
+                is_rewound: false,
                 body: Body::Call(Box::new(call)),
             }
         };

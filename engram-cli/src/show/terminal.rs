@@ -262,7 +262,7 @@ impl<W: Write> Terminal<'_, '_, W> {
     fn title(&mut self, item: &Item, look: Look, title: &str) -> io::Result<()> {
         let marks = [
             (item.is_replay, " (repeated from another session)"),
-            (item.is_undone, " (undone)"),
+            (item.is_rewound, " (rewound)"),
         ];
         let marks: String = marks
             .iter()
@@ -270,7 +270,7 @@ impl<W: Write> Terminal<'_, '_, W> {
             .map(|(_, mark)| *mark)
             .collect();
         let time = item.time.as_deref().map_or("", clock);
-        let look = if item.is_undone || item.is_replay {
+        let look = if item.is_rewound || item.is_replay {
             Look::Dim
         } else {
             look
@@ -380,7 +380,7 @@ mod tests {
             also: Vec::new(),
             time: None,
             is_replay: false,
-            is_undone: true,
+            is_rewound: true,
             body: Body::Message(message),
         }
     }
@@ -399,7 +399,7 @@ mod tests {
     fn text_is_wrapped_at_words_with_its_indent() {
         let text = "a sentence that is longer than the width of the terminal";
         let shown = shown(reasoning(text), plain());
-        assert!(shown.contains("reasoning (undone)\n  a sentence that is longer\n  than the width of the\n  terminal\n"), "{shown}");
+        assert!(shown.contains("reasoning (rewound)\n  a sentence that is longer\n  than the width of the\n  terminal\n"), "{shown}");
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub fn push_agent(items: &mut Vec<Item>, agent: SessionView) {
         also: Vec::new(),
         time,
         is_replay: false,
-        is_undone: false,
+        is_rewound: false,
         body: Body::Agent(Box::new(agent)),
     });
 }
@@ -133,7 +133,7 @@ pub struct Item {
     /// It repeats the history of another session.
     pub is_replay: bool,
     /// The person went back to a point before it.
-    pub is_undone: bool,
+    pub is_rewound: bool,
     pub body: Body,
 }
 

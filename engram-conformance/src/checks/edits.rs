@@ -87,7 +87,7 @@ pub fn whole_files(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findin
         let is_move = first.1.text("op") == Some("move");
         let others = real.call_ids.len() > 1 && events.len() < real.call_ids.len();
         compare_hash(
-            case,
+            (subject, case),
             findings,
             *first,
             "file_before_hash",
@@ -100,7 +100,7 @@ pub fn whole_files(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findin
             findings.gap(HOOK);
         } else if !is_move {
             compare_hash(
-                case,
+                (subject, case),
                 findings,
                 *last,
                 "file_after_hash",
@@ -112,7 +112,7 @@ pub fn whole_files(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findin
 }
 
 fn compare_hash(
-    case: &Case<'_>,
+    (subject, case): (&Subject<'_>, &Case<'_>),
     findings: &mut Findings,
     (session, event): (&ConvertedSession, &Event),
     key: &'static str,
@@ -130,6 +130,14 @@ fn compare_hash(
     let why = match text {
         FileState::Text(_) if expected.as_deref() == Some(actual) => {
             return findings.count("file hashes");
+        }
+        FileState::Text(text)
+            if subject.declares_for(session.schema(), Kind::CodeEdit, UNMARKED)
+                && text
+                    .strip_prefix('\u{feff}')
+                    .is_some_and(|bare| Hash::of_text(bare).to_string() == actual) =>
+        {
+            return findings.gap(UNMARKED);
         }
         _ if others => return findings.note("file hashes between the calls of one turn"),
         // A harness logs a file that is not UTF-8 with U+FFFD.

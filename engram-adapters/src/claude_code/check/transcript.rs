@@ -12,10 +12,11 @@ use crate::claude_code::blocks::prompt_texts;
 use crate::claude_code::emit::dispatch::Row;
 use crate::claude_code::emit::progress::{unwrapped, wrapped_lines};
 use crate::claude_code::emit::stream::{agent_of, as_transcript, kind_of};
+use crate::claude_code::emit::usage::tokens;
 use crate::claude_code::emit::{dispatch, system};
 use crate::claude_code::format::{AttachmentKind, LineKind, PrintedKind, ProgressKind, SystemKind};
-use crate::claude_code::notes::{BlockKind, Flags, Kind, NONE, Note};
-use crate::claude_code::readers::{Line, Message, Printed, Progress};
+use crate::claude_code::notes::{BlockKind, Flags, Kind, NONE, Note, ResponseEnd};
+use crate::claude_code::readers::{Line, Message, Printed, Progress, Usage};
 use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
 
 impl Checker {
@@ -413,13 +414,46 @@ impl Checker {
             Kind::User => self.note_input(&mut note, &line, &message, check),
             _ => {}
         }
-        if of == PrintedKind::SystemHookResponse {
-            self.note_hook(printed.object().member("stdout"));
+        match of {
+            PrintedKind::SystemHookResponse => {
+                self.note_hook(printed.object().member("stdout"));
+            }
+            PrintedKind::Omitted(omitted) if omitted.record() == "stream_event" => {
+                self.note_part(printed.object());
+            }
+            _ => {}
         }
         note.agent = key(agent_of(&printed));
         note.flags
             .set(Flags::OMITTED, matches!(of, PrintedKind::Omitted(_)));
         self.notes.push(note, &self.blocks);
         Ok(())
+    }
+
+    /// Notes how a response ended: the part `message_delta` has the last counts, and the lines of the answer have the first (2.1.332: recorded).
+    fn note_part(&mut self, line: Value<'_>) {
+        let message = key(line.member("api_message_id"));
+        let Some(part) = line
+            .member("event")
+            .filter(|part| message != NONE && raw_str(part.member("type")) == "message_delta")
+        else {
+            return;
+        };
+        let reason = part
+            .member("delta")
+            .and_then(|delta| text(delta.member("stop_reason")));
+        let end = ResponseEnd {
+            tokens: tokens(&Usage::lenient_opt(part.member("usage"))),
+            stop_reason: reason.map(|reason| reason.decode_lossy().into()),
+        };
+        self.notes
+            .ends
+            .entry(message)
+            .and_modify(|known| {
+                if known.as_ref() != Some(&end) {
+                    *known = None;
+                }
+            })
+            .or_insert_with(|| Some(end.clone()));
     }
 }

@@ -44,7 +44,10 @@ pub(super) fn assistant(state: &mut State, record: &Record<'_>, out: &mut Emitte
     }
     match state.plan.usage(record.at) {
         UsageHere::None => {}
-        here => emit_usage(record, here, state.dialect, out),
+        here => {
+            let end = state.plan.notes.end_of(record.message.id());
+            emit_usage(record, here, end, state.dialect, out);
+        }
     }
     Outcome::Mapped
 }

@@ -12,7 +12,7 @@ mod session_meta;
 pub mod state;
 pub mod stream;
 pub mod system;
-mod usage;
+pub(super) mod usage;
 mod user;
 
 pub(super) use results::LAST_LINE;

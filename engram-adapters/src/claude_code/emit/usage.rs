@@ -4,6 +4,7 @@ use engram_core::event::{Meta, Tokens, Usage as UsageEvent};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use crate::claude_code::notes::ResponseEnd;
 use crate::claude_code::plan::responses::UsageHere;
 use crate::claude_code::readers::Usage;
 use crate::claude_code::record::Record;
@@ -18,19 +19,22 @@ const ADVISOR_ITERATION: &str = "advisor_message";
 /// The name of such a part of a response on the tape.
 const ADVISOR: &str = "advisor";
 
-/// Emits the usage that the last line of a response says.
+/// Emits the usage that the last line of a response says. `end` has the counts that a later part of it said.
 pub(super) fn emit_usage(
     record: &Record<'_>,
     here: UsageHere,
+    end: Option<&ResponseEnd>,
     dialect: Dialect,
     out: &mut Emitter<'_>,
 ) {
     let usage = Usage::lenient_opt(record.message.usage());
-    let tokens = tokens(&usage);
-    let (stop_reason, cost_usd) = (
-        text(record.message.stop_reason()),
-        amount(record.line.cost_usd()),
-    );
+    let mut tokens = tokens(&usage);
+    let mut stop_reason = text(record.message.stop_reason());
+    if let Some(end) = end {
+        pairs(&mut tokens, end.tokens).for_each(|(first, last)| *first = (*first).max(last));
+        stop_reason = stop_reason.or(end.stop_reason.as_deref().map(Text::Plain));
+    }
+    let cost_usd = amount(record.line.cost_usd());
     let is_early = stop_reason.is_none() && cost_usd.is_none();
     let may_be_early = dialect.counts_may_be_late()
         || tokens
@@ -82,29 +86,28 @@ fn emit_advisors(record: &Record<'_>, out: &mut Emitter<'_>) {
 
 /// Adds counts, each to the one of its name.
 fn add(sum: &mut Tokens, more: Tokens) {
-    let Tokens {
-        input,
-        cache_read,
-        cache_write,
-        cache_write_1h,
-        output,
-        reasoning,
-    } = more;
-    let of = |sum: &mut Option<u64>, count: Option<u64>| {
+    for (sum, count) in pairs(sum, more) {
         *sum = sum.map_or(count, |sum| {
             Some(sum.saturating_add(count.unwrap_or_default()))
-        })
-    };
-    of(&mut sum.input, input);
-    of(&mut sum.cache_read, cache_read);
-    of(&mut sum.cache_write, cache_write);
-    of(&mut sum.cache_write_1h, cache_write_1h);
-    of(&mut sum.output, output);
-    of(&mut sum.reasoning, reasoning);
+        });
+    }
+}
+
+/// The counts of both, each with the one of its name.
+fn pairs(one: &mut Tokens, other: Tokens) -> impl Iterator<Item = (&mut Option<u64>, Option<u64>)> {
+    [
+        (&mut one.input, other.input),
+        (&mut one.cache_read, other.cache_read),
+        (&mut one.cache_write, other.cache_write),
+        (&mut one.cache_write_1h, other.cache_write_1h),
+        (&mut one.output, other.output),
+        (&mut one.reasoning, other.reasoning),
+    ]
+    .into_iter()
 }
 
 /// The counts of a response. Input does not include what came from the cache or went to it.
-fn tokens(usage: &Usage<'_>) -> Tokens {
+pub(in crate::claude_code) fn tokens(usage: &Usage<'_>) -> Tokens {
     let part = |object: Field<'_>, name| count(object.and_then(|object| object.member(name)));
     Tokens {
         input: count(usage.input()),

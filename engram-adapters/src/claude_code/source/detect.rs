@@ -28,13 +28,19 @@ impl Mark {
     fn is_in(&self, line: Value<'_>) -> bool {
         let is_of_kind =
             || self.kinds.is_empty() || self.kinds.contains(&raw_str(line.member("type")));
-        has_members(line, self.members) && is_of_kind() && !is_of_iflow(line)
+        has_members(line, self.members) && is_of_kind() && !is_of_other(line)
     }
 }
 
-/// iFlow writes lines with the same members. The id of its sessions begins with `session-`, that of this harness is a UUID.
-fn is_of_iflow(line: Value<'_>) -> bool {
+/// iFlow and Qwen Code write lines with the same members. The id of iFlow's sessions begins with `session-`, that of this harness is a UUID. Messages
+/// of Qwen Code have parts, and its notices a payload.
+fn is_of_other(line: Value<'_>) -> bool {
+    let parts = line
+        .member("message")
+        .and_then(|message| message.member("parts"));
     raw_str(line.member("sessionId")).starts_with("session-")
+        || parts.is_some()
+        || line.member("systemPayload").is_some()
 }
 
 /// Every mark, the one of conversation lines first. A line has the first mark that fits.
@@ -268,6 +274,13 @@ mod tests {
         };
         assert!(is_marked(&line("0a")));
         assert!(!is_marked(&line("session-0a")), "iFlow");
+        let of_parts =
+            |message: &str| line("0a").replace("\"version\"", &format!("{message},\"version\""));
+        assert!(
+            !is_marked(&of_parts(r#""message":{"role":"user","parts":[]}"#)),
+            "Qwen Code"
+        );
+        assert!(!is_marked(&of_parts(r#""systemPayload":{}"#)), "Qwen Code");
         let init = |more: &str| {
             format!(
                 r#"{{"type":"system","subtype":"init","session_id":"s","tools":["Edit"]{more}}}"#

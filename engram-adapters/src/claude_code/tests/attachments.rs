@@ -289,7 +289,9 @@ fn a_resource_that_a_prompt_names_is_context() {
     ]);
     let mut unread = resource(json!([]));
     unread["unread"] = json!("denied");
-    let lines = [attached(1, resource(read)), attached(2, unread)];
+    let mut lines = [attached(1, resource(read)), attached(2, unread)];
+    lines[0]["rendered"] =
+        json!([{"content": [{"type": "text", "text": "Full contents of resource:"}]}]);
     let found: Vec<Value> = events(&lines, "meta")
         .iter()
         .filter(|event| event["name"] == "mcp_resource")
@@ -343,6 +345,30 @@ fn what_a_prompt_mentions_is_context_as_the_log_has_it() {
 }
 
 #[test]
+fn a_file_that_was_not_read_is_context() {
+    let mut mention = attached(
+        1,
+        json!({"type": "at_mention_reference", "mentions": ["/p/big.txt"], "unread": "too_large", "fileSize": 2_160_000,
+            "displayPath": "big.txt"}),
+    );
+    mention["rendered"] = json!([{"content": "The user @-mentioned /p/big.txt (2.1MB)."}]);
+    let found = events(&[mention], "meta");
+    let found = found
+        .iter()
+        .find(|event| event["name"] == "at_mention_reference")
+        .unwrap();
+    assert_eq!(
+        json!([found["label"], found["name"], found["file"], found["text"]]),
+        json!([
+            "context",
+            "at_mention_reference",
+            "big.txt",
+            "The user @-mentioned /p/big.txt (2.1MB)."
+        ])
+    );
+}
+
+#[test]
 fn changed_settings_are_context() {
     let environment = json!({"workingDirectory": "/p", "isWorktree": false, "isGitRepo": true, "additionalWorkingDirectories": ["/q"],
         "platform": "linux", "shell": "bash", "osVersion": "Linux"});
@@ -353,9 +379,11 @@ fn changed_settings_are_context() {
         json!({"type": "output_style_instructions", "style": null}),
     );
     reset["rendered"] = json!([{"content": "The output style was reset to the default."}]);
+    let mut asked = attached(2, json!({"type": "ultrathink_effort"}));
+    asked["rendered"] = json!([{"content": "Reason as thoroughly as the task warrants."}]);
     let lines = [
         attached(1, json!({"type": "language", "language": "german"})),
-        attached(2, json!({"type": "ultrathink_effort"})),
+        asked,
         reset,
         attached(
             4,
@@ -376,7 +404,7 @@ fn changed_settings_are_context() {
         json!(found),
         json!([
             ["language", false],
-            ["ultrathink_effort", null],
+            ["ultrathink_effort", false],
             ["output_style_instructions", true],
             ["environment", false],
         ])

@@ -313,6 +313,32 @@ fn silent_command_has_no_output() {
 }
 
 #[test]
+fn reminder_in_place_of_an_empty_file_is_no_output() {
+    let call =
+        json!([{"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "/p/e"}}]);
+    let file =
+        json!({"filePath": "/p/e", "content": "", "numLines": 1, "startLine": 1, "totalLines": 1});
+    let reminder =
+        "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>";
+    let lines = [
+        assistant_line("2.1.329", 1, "m1", call),
+        result_line(
+            "2.1.329",
+            2,
+            "t1",
+            reminder,
+            Some(json!({"type": "text", "file": file})),
+        ),
+    ];
+    assert!(events(&lines, "tool.result")[0].get("stdout").is_none());
+    assert!(
+        events(&lines, "meta")
+            .iter()
+            .any(|event| event["label"] == "context" && event["text"] == reminder)
+    );
+}
+
+#[test]
 fn output_over_the_limit_names_its_file_and_is_emitted_in_full() {
     let call = json!([{"type": "tool_use", "id": "t1", "name": "mcp__lab__big", "input": {}}]);
     let shown = "<persisted-output>\nOutput too large (175.8KB). Full output saved to: /h/tool-results/t1.json\n\nPreview (first 2KB):\n[";

@@ -12,6 +12,7 @@ mod progress;
 mod prompts;
 mod real_life;
 mod repeats;
+mod response_parts;
 mod results;
 mod rewinds;
 mod session;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::ClaudeCode;
 
-fn convert(lines: &[Value]) -> Vec<Value> {
+pub(super) fn convert(lines: &[Value]) -> Vec<Value> {
     let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let tape = convert_str(&ClaudeCode, &log, &Options::default()).unwrap();
     tape.lines()
@@ -19,12 +19,12 @@ fn of_kind<'t>(tape: &'t [Value], kind: &str) -> Vec<&'t Value> {
     tape.iter().filter(|event| event["k"] == kind).collect()
 }
 
-fn init() -> Value {
+pub(super) fn init() -> Value {
     json!({"type": "system", "subtype": "init", "cwd": "/p", "session_id": "s", "tools": ["Edit"], "mcp_servers": [], "model": "m",
         "permissionMode": "default", "apiKeySource": "none", "claude_code_version": "2.1.329", "uuid": "i1"})
 }
 
-fn assistant(uuid: &str, block: &Value, parent: Option<&str>) -> Value {
+pub(super) fn assistant(uuid: &str, block: &Value, parent: Option<&str>) -> Value {
     let message = json!({"id": format!("m{uuid}"), "type": "message", "role": "assistant", "model": "m", "content": [block], "stop_reason": null,
         "usage": {"input_tokens": 3, "output_tokens": 1}});
     json!({"type": "assistant", "message": message, "parent_tool_use_id": parent, "session_id": "s", "uuid": uuid,
@@ -40,7 +40,7 @@ fn user(uuid: &str, content: &Value, rest: &Value) -> Value {
     line
 }
 
-fn result(text: &str) -> Value {
+pub(super) fn result(text: &str) -> Value {
     json!({"type": "result", "subtype": "success", "is_error": false, "duration_ms": 1, "duration_api_ms": 1, "num_turns": 1, "result": text,
         "session_id": "s", "total_cost_usd": 0.5, "uuid": "r1"})
 }

@@ -67,19 +67,19 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
         let denied = Decision::Deny.of_call(Some(call.name), call.id, reason);
         out.emit(denied, pointer);
     }
-    let output = result.stdout.filter(|_| is_command(call));
-    let output = output.and_then(|output| output.decode().ok());
-    let (printed, notices) = output
-        .as_deref()
-        .filter(|output| may_have_notice(output))
-        .map_or((None, [None; 2]), printed);
-    if notices != [None; 2] {
-        result.stdout = printed.map(Text::Plain);
+    let output = result
+        .stdout
+        .filter(|output| is_command(call) && may_have_notice(*output));
+    let decoded = output.and_then(|output| output.decode().ok());
+    let own = decoded.as_deref().map(printed);
+    let is_other = own.is_some() && own != decoded.as_deref();
+    if is_other {
+        result.stdout = own.filter(|own| !own.is_empty()).map(Text::Plain);
     }
     out.emit(result, pointer);
-    for notice in notices.into_iter().flatten() {
-        let notice = ImplicitInput::of_text("tool_result", Some(Text::Plain(notice)));
-        out.emit(Meta::Context(notice), pointer);
+    if is_other {
+        let for_model = ImplicitInput::of_text("tool_result", output);
+        out.emit(Meta::Context(for_model), pointer);
     }
     if succeeded && call.input.is_some() {
         match &*call.tool {
@@ -97,24 +97,19 @@ fn is_command(call: &Call<'_>) -> bool {
     TOOLS.kind(&call.tool) == ToolKind::Execute
 }
 
-fn may_have_notice(output: &str) -> bool {
-    output.starts_with(NO_OUTPUT) || BEHIND_OUTPUT.iter().any(|(_, end)| output.ends_with(end))
+/// False for nearly all outputs, which then need no decoding.
+fn may_have_notice(output: Text<'_>) -> bool {
+    let raw = output.raw().trim_end_matches('"');
+    output.starts_with(NO_OUTPUT) || raw.ends_with("_metadata>")
 }
 
-/// What a command printed, and what the harness put in its place and behind it.
-fn printed(output: &str) -> (Option<&str>, [Option<&str>; 2]) {
+/// What a command printed, of the text that the model got.
+fn printed(output: &str) -> &str {
     let behind = BEHIND_OUTPUT
         .iter()
         .find_map(|(begin, end)| output.strip_suffix(end)?.rfind(begin));
-    let (printed, behind) = output.split_at(behind.unwrap_or(output.len()));
-    let is_placeholder = printed == NO_OUTPUT;
-    let own = (!is_placeholder && !printed.is_empty()).then_some(printed);
-    let behind = behind.trim_start();
-    let notices = [
-        is_placeholder.then_some(printed),
-        (!behind.is_empty()).then_some(behind),
-    ];
-    (own, notices)
+    let printed = &output[..behind.unwrap_or(output.len())];
+    if printed == NO_OUTPUT { "" } else { printed }
 }
 
 /// What a person typed instead of allowing a call.
@@ -240,17 +235,10 @@ mod tests {
     fn what_the_harness_writes_is_not_what_a_command_printed() {
         let stopped = "<shell_metadata>\nUser aborted the command\n</shell_metadata>";
         let behind = |output: &str| format!("{output}\n\n{stopped}");
-        assert_eq!(printed(NO_OUTPUT), (None, [Some(NO_OUTPUT), None]));
-        assert_eq!(
-            printed(&behind(NO_OUTPUT)),
-            (None, [Some(NO_OUTPUT), Some(stopped)])
-        );
-        assert_eq!(
-            printed(&behind("a\n")),
-            (Some("a\n"), [None, Some(stopped)])
-        );
-        assert_eq!(printed(&behind("")), (None, [None, Some(stopped)]));
-        let line = "(no output)\n";
-        assert_eq!(printed(line), (Some(line), [None, None]));
+        assert_eq!(printed(NO_OUTPUT), "");
+        assert_eq!(printed(&behind(NO_OUTPUT)), "");
+        assert_eq!(printed(&behind("a\n")), "a\n");
+        assert_eq!(printed(&behind("")), "");
+        assert_eq!(printed("(no output)\n"), "(no output)\n");
     }
 }

@@ -264,14 +264,14 @@ impl<W: Write> Page<'_, '_, W> {
     /// Begins the article of an item, with an anchor for each event that it shows.
     fn begin(&mut self, item: &Item, class: &str) -> io::Result<()> {
         let replay = if item.is_replay { " replay" } else { "" };
-        let undone = if item.is_undone { " undone" } else { "" };
+        let rewound = if item.is_rewound { " rewound" } else { "" };
         if matches!(item.body, Body::Agent(_)) {
             return write!(self.out, "<article class=\"{class}\">");
         }
         let id = self.anchor(item.seq);
         write!(
             self.out,
-            "<article class=\"{class}{replay}{undone}\" id=\"{id}\">"
+            "<article class=\"{class}{replay}{rewound}\" id=\"{id}\">"
         )?;
         for seq in &item.also {
             write!(self.out, "<span id=\"{}\"></span>", self.anchor(*seq))?;
@@ -299,7 +299,7 @@ impl<W: Write> Page<'_, '_, W> {
     fn title(&mut self, item: &Item, title: &str, folded: bool) -> io::Result<()> {
         let marks = [
             (item.is_replay, " <i>repeated from another session</i>"),
-            (item.is_undone, " <i>undone</i>"),
+            (item.is_rewound, " <i>rewound</i>"),
         ];
         let marks: String = marks
             .iter()

@@ -302,8 +302,17 @@ pub(super) fn persisted_path(shown: &str) -> Option<&str> {
         .filter(|path| !path.is_empty())
 }
 
-/// True if a command printed nothing, and the model gets a text of the harness: that there was no output, or which files it changed.
+/// True if the model gets a text of the harness in place of an output: a command printed nothing, or the file is empty.
 pub(super) fn is_placeholder(structured: &Structured<'_>, content: Option<Text<'_>>) -> bool {
+    let is_reminder = |content: Text<'_>| content.starts_with("<system-reminder>");
+    let has_no_text = structured
+        .file()
+        .and_then(|file| file.member("content"))
+        .and_then(Value::text)
+        .is_some_and(|text| text.is_empty());
+    if has_no_text && content.is_some_and(is_reminder) {
+        return true;
+    }
     let is_silent = |stream: Field<'_>| {
         stream
             .and_then(Value::text)

@@ -1,0 +1,114 @@
+//! The lines that `read_file` returned. The tool takes white space at the end of each line away (`processSingleFileContent`), so they have no
+//! hash.
+
+use engram_core::event::{CodeRead, Range};
+use engram_core::steps::Emitter;
+use engram_core::text::Text;
+
+use super::results::{OUTPUT, Returned};
+use crate::qwen::readers::FileArgs;
+use crate::shared::spans::{full_range, line_count};
+
+/// How the line begins that the terminal shows of a part of a file.
+const SHOWN_LINES: &str = "Read lines ";
+/// How the line begins that the terminal shows of a file that was not returned: of a kind that the model does not take, or the same as before.
+const SKIPPED: [&str; 2] = ["Skipped ", "Unchanged: "];
+/// How the output begins of a part of a file, and what is between this line and the lines of the file.
+const SHOWING: &str = "Showing lines ";
+const RULE: &str = " total lines.\n\n---\n\n";
+/// The output in the place of an empty one.
+const NOTHING: &str = "(read_file completed with no output)";
+/// How the output begins for a file that was not read, where the log does not have what the terminal shows.
+const NOT_READ: [&str; 3] = ["Cannot display content of ", "[Unsupported ", "[File "];
+
+/// The lines of a read, and how many the file has, if the read reached its end.
+type Lines = (Range, Option<u64>);
+
+/// A read. A file that the tool skipped was not read.
+pub fn read(file: Text<'_>, returned: &Returned<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) {
+    let Some(output) = returned.output else {
+        return;
+    };
+    let output = output.decode_lossy();
+    let shown = returned.shown.map(|shown| shown.decode_lossy());
+    let is_skipped = match &shown {
+        Some(shown) => SKIPPED.iter().any(|begin| shown.starts_with(begin)),
+        None => NOT_READ.iter().any(|notice| output.starts_with(notice)),
+    };
+    if is_skipped {
+        return;
+    }
+    let lines = match &shown {
+        Some(shown) if shown.starts_with(SHOWN_LINES) => part(&output),
+        Some(shown) if shown.is_empty() => whole(&output),
+        Some(_) => None,
+        None if args.offset().is_some() || args.limit().is_some() => part(&output),
+        None => part(&output).or_else(|| whole(&output)),
+    };
+    let (range, total_lines) = lines.unzip();
+    let event = CodeRead {
+        call_id: returned.call_id,
+        range,
+        total_lines: total_lines.flatten(),
+        ..CodeRead::new(file)
+    };
+    out.emit(event, OUTPUT);
+}
+
+/// All lines of a file. None of an empty output: the file itself may have the words of the notice.
+fn whole(output: &str) -> Option<Lines> {
+    (output != NOTHING).then(|| (full_range(output), Some(line_count(output))))
+}
+
+/// The lines of a part. The harness counts the empty text after a final line end as a line; this does not.
+fn part(output: &str) -> Option<Lines> {
+    let (first, rest) = output.strip_prefix(SHOWING)?.split_once('-')?;
+    let (last, rest) = rest.split_once(" of ")?;
+    let (total, content) = rest.split_once(RULE)?;
+    let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+    let shown = content.split('\n').count() as u64;
+    if first == 0 || last.checked_sub(first)?.checked_add(1)? != shown {
+        return None;
+    }
+    // `at least 9` is no number.
+    let ends_file = total.parse() == Ok(last);
+    let last = last - u64::from(ends_file && content.ends_with('\n'));
+    Some((Range { first, last }, ends_file.then_some(last)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(output: &str) -> Option<(u64, u64, Option<u64>)> {
+        part(output).map(|(range, total)| (range.first, range.last, total))
+    }
+
+    #[test]
+    fn a_part_says_which_lines_it_has() {
+        let shown = |lines: &str, content: &str| format!("{SHOWING}{lines}{RULE}{content}");
+        assert_eq!(lines(&shown("11-13 of 61", "a\n\nb")), Some((11, 13, None)));
+        assert_eq!(
+            lines(&shown("59-61 of 61", "a\n\n")),
+            Some((59, 60, Some(60)))
+        );
+        assert_eq!(
+            lines(&shown("59-61 of 61", "a\n\nb")),
+            Some((59, 61, Some(61)))
+        );
+        assert_eq!(
+            lines(&shown("1-2 of at least 2", "a\nb")),
+            Some((1, 2, None))
+        );
+        // Another text of the file.
+        assert_eq!(lines(&shown("1-9 of 61", "a")), None);
+        assert_eq!(lines("Showing lines of a report"), None);
+    }
+
+    #[test]
+    fn a_whole_file_has_all_its_lines() {
+        let of = |output| whole(output).map(|(range, total)| (range.first, range.last, total));
+        assert_eq!(of("a\nb\n"), Some((1, 2, Some(2))));
+        assert_eq!(of(NOTHING), None);
+    }
+}

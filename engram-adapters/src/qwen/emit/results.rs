@@ -1,0 +1,191 @@
+//! Results of calls: how they ended, what they returned, and the read or edit that they show.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Attachment, SideFile, Status, ToolResult};
+use engram_core::keys::hash64;
+use engram_core::steps::{Emitter, Record};
+use engram_core::text::Text;
+
+use super::edits::{edit, write};
+use super::prompts::{attachment, context};
+use super::reads::read;
+use super::state::{CallPlace, State};
+use crate::qwen::notes::PARTS;
+use crate::qwen::readers::{
+    Answer, Attached, Call, CallResult, Display, FileArgs, Line, Message, Part, Response,
+};
+use crate::shared::value::{Field, Value, count, elements, is_true, non_empty_text, raw_str, text};
+
+/// The tool that runs commands.
+const SHELL: &str = "run_shell_command";
+/// The line of its result with the exit code.
+const EXITED: &str = "\nExit Code: ";
+/// Why a call did not run: a person or a rule did not allow it.
+const DENIED: &str = "execution_denied";
+
+/// A result, as its line has it.
+pub struct Returned<'a> {
+    pub tool: Field<'a>,
+    pub call_id: Option<Text<'a>>,
+    /// What the model got.
+    pub output: Option<Text<'a>>,
+    /// What the terminal shows, if it is more than a text.
+    pub display: Display<'a>,
+    /// What the terminal shows, if it is a text.
+    pub shown: Option<Text<'a>>,
+}
+
+/// The events of the results in a line.
+pub fn result(state: &mut State, record: &Record<'_>, line: &Line<'_>, out: &mut Emitter<'_>) {
+    let parts = Message::lenient_opt(line.message()).parts();
+    for (n, value) in elements(parts).enumerate() {
+        let part = Part::lenient(value);
+        if let Some(response) = part.response() {
+            one(state, record, (line, &Response::lenient(response), n), out);
+        }
+    }
+}
+
+fn one(
+    state: &mut State,
+    record: &Record<'_>,
+    (line, response, n): (&Line<'_>, &Response<'_>, usize),
+    out: &mut Emitter<'_>,
+) {
+    let result = CallResult::lenient_opt(line.result());
+    let answer = Answer::lenient_opt(response.response());
+    let display = result.display();
+    let returned = Returned {
+        tool: response.name(),
+        call_id: text(response.id()),
+        output: text(answer.output()),
+        display: Display::lenient_opt(display.filter(|display| display.is_object())),
+        shown: text(display),
+    };
+    let status = status(&result, &answer, &returned);
+    let duration = count(result.duration());
+    let counted = returned
+        .call_id
+        .and_then(|id| state.durations.remove(&hash64(id.raw())));
+    let printed = text(answer.output()).or(text(answer.error()));
+    let exit = exit(&returned, printed);
+    // What a command printed: the text for the model has it between lines of the harness.
+    let is_cut = is_true(returned.display.truncated());
+    let own = text(returned.display.output()).filter(|_| !is_cut);
+    let (stdout, stderr) = match own {
+        Some(own) => (Some(own).filter(|own| !own.is_empty()), None),
+        None if status != Status::Ok && exit.is_none() => (None, printed),
+        None => (printed, None),
+    };
+    let event = ToolResult {
+        tool: text(response.name()),
+        call_id: returned.call_id,
+        status: Some(status),
+        exit,
+        stdout,
+        stderr,
+        truncated: is_cut,
+        artifact: side_file(&returned.display),
+        attachments: attachments(line, response),
+        duration_ms: duration.or(counted),
+    };
+    out.emit(event, Pointer::Item(PARTS, n));
+    if let Some(printed) = printed.filter(|_| own.is_some()) {
+        context("tool_result", printed, Pointer::Item(PARTS, n), out);
+    }
+    let place = state.calls.close(raw_str(response.id()));
+    if status == Status::Ok
+        && let Some(place) = place
+    {
+        file_events(record, line, (place, &returned), out);
+    }
+}
+
+/// How a call ended. The lines of sub-agents have no status.
+fn status(result: &CallResult<'_>, answer: &Answer<'_>, returned: &Returned<'_>) -> Status {
+    let is_cancelled = raw_str(returned.display.outcome()) == "cancelled";
+    match raw_str(result.status()) {
+        _ if raw_str(result.error_type()) == DENIED => Status::Denied,
+        "cancelled" => Status::Cancelled,
+        _ if is_cancelled => Status::Cancelled,
+        "error" => Status::Error,
+        _ if answer.error().is_some() => Status::Error,
+        _ => Status::Ok,
+    }
+}
+
+/// The exit code of a command. Sub-agents have it only in the text for the model, whose last lines the harness writes.
+fn exit(returned: &Returned<'_>, printed: Option<Text<'_>>) -> Option<i64> {
+    if raw_str(returned.tool) != SHELL {
+        return None;
+    }
+    if let Some(exit) = returned.display.exit() {
+        return exit.raw().parse().ok();
+    }
+    let printed = printed?;
+    let printed = printed.decode_lossy();
+    let (_, rest) = printed.rsplit_once(EXITED)?;
+    rest.lines().next()?.parse().ok()
+}
+
+/// The first file with output that was too long for the result.
+fn side_file<'a>(display: &Display<'a>) -> Option<SideFile<'a>> {
+    let path = elements(display.files()).find_map(Value::text)?;
+    Some(SideFile {
+        path,
+        hash: None,
+        bytes: None,
+    })
+}
+
+/// Images and files of a result: inside of it, or in parts beside it.
+fn attachments<'a>(line: &Line<'a>, response: &Response<'a>) -> Vec<Attachment<'a>> {
+    let beside = Message::lenient_opt(line.message()).parts();
+    let beside = elements(beside).filter_map(|part| Part::lenient(part).media());
+    let inside = elements(response.parts()).filter_map(|part| Attached::lenient(part).media());
+    inside.chain(beside).filter_map(attachment).collect()
+}
+
+/// The read or edit of a call that succeeded. Its arguments are read again from the record of the call.
+fn file_events(
+    record: &Record<'_>,
+    line: &Line<'_>,
+    (place, returned): (CallPlace, &Returned<'_>),
+    out: &mut Emitter<'_>,
+) {
+    if !matches!(raw_str(returned.tool), "read_file" | "edit" | "write_file") {
+        return;
+    }
+    let Some(mut call) = record.others.get(place.record) else {
+        return;
+    };
+    let Some(args) = call.value().and_then(|line| arguments(line, place.part)) else {
+        return;
+    };
+    let Some(file) = non_empty_text(args.path()) else {
+        return;
+    };
+    let emit = |out: &mut Emitter<'_>| match raw_str(returned.tool) {
+        "read_file" => read(file, returned, &args, out),
+        "edit" => edit(file, returned, &args, out),
+        _ => write(file, returned, &args, out),
+    };
+    // A copy may be of a session in another directory.
+    if line.forked_from().is_some() {
+        out.with_paths_as_stated(emit);
+    } else {
+        emit(out);
+    }
+}
+
+fn arguments(line: Value<'_>, part: usize) -> Option<FileArgs<'_>> {
+    let parts = Message::lenient_opt(Line::lenient(line).message()).parts();
+    let part = elements(parts).nth(part)?;
+    let call = Call::lenient(Part::lenient(part).call()?);
+    Some(FileArgs::lenient(call.args()?))
+}
+
+/// Where the text for the model is.
+pub const OUTPUT: Pointer<'static> = Pointer::At(PARTS);
+/// Where that is what the terminal shows.
+pub const SHOWN: Pointer<'static> = Pointer::At("/toolCallResult/resultDisplay");

@@ -1,0 +1,64 @@
+//! Notices of the harness about the session.
+
+use engram_core::emit::Pointer;
+use engram_core::event::Meta;
+use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
+
+use super::dispatch::emit_facts;
+use super::state::State;
+use crate::qwen::format::{LineKind, rule};
+use crate::qwen::readers::{Compression, Line, Message, Part, Payload};
+use crate::shared::value::{Value, elements, non_empty_text, text};
+
+/// The title of the session. The harness writes it again, so that it is near the end of the file.
+pub fn title(state: &mut State, line: &Line<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let title = Payload::lenient_opt(line.payload()).title();
+    let facts = state.stated.changed_title(title);
+    if facts.is_empty() {
+        return Outcome::duplicate(LineKind::SystemCustomTitle.name(), rule::TITLE_REPEATED);
+    }
+    emit_facts(facts, out);
+    Outcome::Mapped
+}
+
+/// A summary in the place of the history: the first message of the history from here on.
+pub fn compression(line: &Line<'_>, out: &mut Emitter<'_>) {
+    let payload = Payload::lenient_opt(line.payload());
+    let first = elements(payload.history()).next().map(Message::lenient);
+    let parts = first.and_then(|message| message.parts());
+    let summary = elements(parts).find_map(|part| text(Part::lenient(part).text()));
+    let event = Meta::Compaction {
+        text: summary,
+        trigger: non_empty_text(Compression::lenient_opt(payload.info()).trigger()),
+    };
+    out.emit(event, "/systemPayload/compressedHistory");
+}
+
+/// A command that the person gave the harness.
+pub fn command(line: &Line<'_>, out: &mut Emitter<'_>) {
+    let command = text(Payload::lenient_opt(line.payload()).command());
+    out.emit(
+        Meta::system("slash_command", command),
+        "/systemPayload/rawCommand",
+    );
+}
+
+/// Files that the next prompt names, and how reading them ended.
+pub fn files(line: &Line<'_>, out: &mut Emitter<'_>) {
+    let payload = Payload::lenient_opt(line.payload());
+    let mut system = |name: &'static str, value: Option<Value<'_>>, at: &'static str| {
+        if let Some(value) = value {
+            let text = value.text_or_json();
+            out.emit(
+                Meta::system(name, Some(text)),
+                Pointer::Member("/systemPayload", at),
+            );
+        }
+    };
+    system("at_command", payload.status(), "status");
+    for file in elements(payload.files()) {
+        system("at_command_file", Some(file), "filesRead");
+    }
+    system("at_command_message", payload.message(), "message");
+}

@@ -1,0 +1,94 @@
+//! Notices about requests and calls that the harness counted.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Decision, Meta};
+use engram_core::keys::hash64;
+use engram_core::ledger::Outcome;
+use engram_core::steps::{Emitter, Record};
+
+use super::state::State;
+use super::usage::of_event;
+use crate::qwen::format::rule;
+use crate::qwen::notes::{EVENT, telemetry};
+use crate::qwen::plan::Counted;
+use crate::qwen::readers::Telemetry;
+use crate::shared::value::{Value, count, non_empty_text, raw_str, text};
+
+/// The most calls whose result is awaited.
+const MAX_DURATIONS: usize = 10_000;
+
+/// A request. One without a line of a response, such as a request for a summary, has tokens of its own.
+pub fn response(
+    state: &mut State,
+    record: &Record<'_>,
+    (name, counted): (&'static str, Option<Counted>),
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let event = Telemetry::lenient_opt(telemetry(record.value));
+    match counted {
+        Some(Counted::Agent) => Outcome::bookkeeping(name, rule::TELEMETRY_AGENT),
+        Some(Counted::Response(of)) => {
+            if let Some(id) = non_empty_text(event.response_id()) {
+                state
+                    .response_ids
+                    .insert(of, id.decode_lossy().into_owned());
+            }
+            Outcome::duplicate(name, rule::TELEMETRY_RESPONSE)
+        }
+        Some(Counted::Call) | None => {
+            match of_event(&event) {
+                Some(usage) => drop(out.emit(Meta::Usage(usage), Pointer::At(EVENT))),
+                None => drop(out.emit(Meta::system("api_response", None), Pointer::At(EVENT))),
+            }
+            Outcome::Mapped
+        }
+    }
+}
+
+/// A request that failed, of the session or of a sub-agent.
+pub fn error(line: Value<'_>, out: &mut Emitter<'_>) {
+    let event = Telemetry::lenient_opt(telemetry(line));
+    let error = Meta::error(non_empty_text(event.error_type()), text(event.error()));
+    out.emit(error, "/systemPayload/uiEvent/error_message");
+}
+
+/// A call: how long it ran, and what a person decided about it. A call that no line has, which code of the model made, is on the tape as it is.
+pub fn call(
+    state: &mut State,
+    record: &Record<'_>,
+    (name, counted): (&'static str, Option<Counted>),
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let Some(value) = telemetry(record.value) else {
+        return Outcome::Mapped;
+    };
+    let event = Telemetry::lenient(value);
+    match counted {
+        Some(Counted::Agent) => return Outcome::bookkeeping(name, rule::TELEMETRY_AGENT),
+        Some(_) => {}
+        None => {
+            out.emit(
+                Meta::system("tool_call", Some(value.json())),
+                Pointer::At(EVENT),
+            );
+            return Outcome::Mapped;
+        }
+    }
+    if let (Some(id), Some(duration)) = (text(event.call_id()), count(event.duration()))
+        && state.durations.len() < MAX_DURATIONS
+    {
+        state.durations.insert(hash64(id.raw()), duration);
+    }
+    // `auto_accept` is also the decision where nobody was asked.
+    let decision = match raw_str(event.decision()) {
+        "accept" | "modify" => Some(Decision::Allow),
+        "reject" => Some(Decision::Deny),
+        _ => None,
+    };
+    let Some(decision) = decision else {
+        return Outcome::duplicate(name, rule::TELEMETRY_CALL);
+    };
+    let permission = decision.of_call(text(event.tool()), text(event.call_id()), None);
+    out.emit(permission, Pointer::At(EVENT));
+    Outcome::Mapped
+}

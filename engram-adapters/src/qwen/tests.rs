@@ -1,0 +1,154 @@
+//! Sessions that no fixture shows: damage, values that decide something, limits.
+
+use engram_core::error::AdapterError;
+use engram_core::pipeline::{Input, Options};
+use engram_core::policy::Policy;
+use serde_json::{Value, json};
+
+fn convert(lines: &[Value], policy: Policy) -> Result<Vec<Value>, AdapterError> {
+    let options = Options {
+        policy,
+        ..Options::default()
+    };
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let (text, mut tape) = (lines.join("\n"), Vec::new());
+    crate::ingest(
+        Input::new(text.as_bytes(), options.limits),
+        &options,
+        &mut engram_core::tape::JsonLines::new(&mut tape),
+    )?;
+    Ok(String::from_utf8(tape)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect())
+}
+
+fn strict(lines: &[Value]) -> Vec<Value> {
+    convert(lines, Policy::Strict).unwrap()
+}
+
+/// A line: its id, the id of the line that it continues, its type, and further members.
+fn line(id: &str, parent: Option<&str>, kind: &str, more: Value) -> Value {
+    let mut line = json!({
+        "uuid": id, "parentUuid": parent, "sessionId": "s", "timestamp": "2026-11-28T10:00:00.000Z", "type": kind, "cwd": "/p", "version": "0.24.4"
+    });
+    let members = line.as_object_mut().unwrap();
+    members.extend(more.as_object().unwrap().clone());
+    line
+}
+
+fn said(role: &str, parts: Value) -> Value {
+    json!({"message": {"role": role, "parts": parts}})
+}
+
+fn prompt(id: &str, parent: Option<&str>) -> Value {
+    line(id, parent, "user", said("user", json!([{"text": "hello"}])))
+}
+
+/// The labels of `meta` events, and the kinds of the others, without the first and the last one.
+fn names(tape: &[Value]) -> Vec<&str> {
+    let name = tape[1..tape.len() - 1]
+        .iter()
+        .map(|event| event["label"].as_str().or(event["k"].as_str()));
+    name.map(Option::unwrap_or_default).collect()
+}
+
+#[test]
+fn a_line_that_is_there_twice_is_one() {
+    let tape = strict(&[prompt("a", None), prompt("a", None)]);
+    assert_eq!(names(&tape), ["session", "msg.in"]);
+    assert_eq!(tape[3]["ledger"]["duplicate"], 1);
+}
+
+#[test]
+fn a_signature_is_not_on_the_tape() {
+    let part = json!({"text": "so", "thought": true, "thoughtSignature": "c2lnbmF0dXJl"});
+    let answer = line("b", Some("a"), "assistant", said("model", json!([part])));
+    let tape = strict(&[prompt("a", None), answer]);
+    assert_eq!(tape[3]["channel"], "reasoning");
+    assert!(!format!("{tape:?}").contains("c2lnbmF0dXJl"));
+}
+
+#[test]
+fn what_a_hook_adds_is_not_the_persons() {
+    let mut more = said(
+        "user",
+        json!([{"text": "hello"}, {"text": "<hook>added</hook>"}]),
+    );
+    more["systemPayload"] = json!({"displayText": "hello", "hookContext": "added"});
+    let tape = strict(&[line("a", None, "user", more)]);
+    assert_eq!(names(&tape), ["session", "msg.in", "context"]);
+    assert_eq!(
+        (&tape[2]["text"], &tape[3]["text"]),
+        (&"hello".into(), &"<hook>added</hook>".into())
+    );
+}
+
+#[test]
+fn what_is_typed_meanwhile_is_the_persons() {
+    let words = "\n[User message received during tool execution]: and this";
+    let mut more = said("user", json!([{"text": words}]));
+    more["subtype"] = json!("mid_turn_user_message");
+    more["systemPayload"] = json!({"displayText": "and this"});
+    let tape = strict(&[prompt("a", None), line("b", Some("a"), "user", more)]);
+    assert_eq!(names(&tape), ["session", "msg.in", "context", "msg.in"]);
+    assert_eq!(
+        (&tape[4]["by"], &tape[4]["text"]),
+        (&"person".into(), &"and this".into())
+    );
+}
+
+#[test]
+fn an_image_is_its_hash() {
+    let image = json!({"mimeType": "image/png", "data": "aW1hZ2U="});
+    let parts = json!([{"text": "look"}, {"inlineData": image}]);
+    let call = json!([{"functionCall": {"id": "c", "name": "read_file", "args": {"file_path": "/p/a.png"}}}]);
+    let answer = json!([{"functionResponse": {"id": "c", "name": "read_file", "response": {"output": "x"}, "parts": [{"inlineData": image}]}}]);
+    let tape = strict(&[
+        line("a", None, "user", said("user", parts)),
+        line("b", Some("a"), "assistant", said("model", call)),
+        line("c", Some("b"), "tool_result", said("user", answer)),
+    ]);
+    for event in [&tape[2], &tape[4]] {
+        assert_eq!(event["attachments"][0]["bytes"], 5);
+    }
+    assert!(!format!("{tape:?}").contains("aW1hZ2U="));
+}
+
+#[test]
+fn a_call_that_code_of_the_model_made_is_on_the_tape() {
+    let event = json!({
+        "event.name": "qwen-code.tool_call", "event.timestamp": "2026-11-28T10:00:00.000Z", "call_id": "nested", "function_name": "read_file",
+        "function_args": {"file_path": "/p/a"}, "duration_ms": 1, "status": "success", "success": true, "tool_type": "native"
+    });
+    let more = json!({"subtype": "ui_telemetry", "systemPayload": {"uiEvent": event}});
+    let tape = strict(&[prompt("a", None), line("b", Some("a"), "system", more)]);
+    assert_eq!(tape[3]["name"], "tool_call");
+    assert!(tape[3]["text"].as_str().unwrap().contains("/p/a"));
+}
+
+#[test]
+fn a_title_that_is_written_again_is_one() {
+    let title = |id, parent| {
+        let more = json!({"subtype": "custom_title", "systemPayload": {"customTitle": "T", "titleSource": "manual"}});
+        line(id, parent, "system", more)
+    };
+    let tape = strict(&[
+        prompt("a", None),
+        title("b", Some("a")),
+        title("c", Some("b")),
+        prompt("d", Some("b")),
+    ]);
+    assert_eq!(names(&tape), ["session", "msg.in", "session", "msg.in"]);
+}
+
+#[test]
+fn a_line_of_another_type_is_a_fault() {
+    let other = line("b", Some("a"), "later", json!({}));
+    let lines = [prompt("a", None), other];
+    let error = convert(&lines, Policy::Strict).unwrap_err();
+    assert_eq!(error.code.as_str(), "unrecognized_record");
+    let tape = convert(&lines, Policy::Permissive).unwrap();
+    assert_eq!(names(&tape), ["session", "msg.in", "unrecognized"]);
+}
