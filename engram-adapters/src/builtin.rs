@@ -22,6 +22,8 @@ pub static BUILTIN: &[&Registration] = &[
     &crate::copilot::REGISTRATION,
     #[cfg(feature = "qwen")]
     &crate::qwen::REGISTRATION,
+    #[cfg(feature = "acp")]
+    &crate::acp::REGISTRATION,
     #[cfg(feature = "tool-intent")]
     &crate::tool_intent::REGISTRATION,
 ];

@@ -67,6 +67,8 @@ pub mod open;
 mod opencode;
 #[cfg(feature = "pi")]
 mod pi;
+#[cfg(feature = "acp")]
+mod acp;
 mod prompt_history;
 #[cfg(feature = "qwen")]
 mod qwen;

@@ -33,6 +33,7 @@ golden! {
     tapes_of_pi: "pi",
     tapes_of_copilot: "copilot",
     tapes_of_qwen: "qwen",
+    tapes_of_acp: "acp",
     tapes_of_tool_intent: "tool-intent",
 }
 
