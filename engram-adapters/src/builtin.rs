@@ -18,8 +18,12 @@ pub static BUILTIN: &[&Registration] = &[
     &crate::cursor::REGISTRATION,
     #[cfg(feature = "pi")]
     &crate::pi::REGISTRATION,
+    #[cfg(feature = "copilot")]
+    &crate::copilot::REGISTRATION,
     #[cfg(feature = "qwen")]
     &crate::qwen::REGISTRATION,
+    #[cfg(feature = "acp")]
+    &crate::acp::REGISTRATION,
     #[cfg(feature = "tool-intent")]
     &crate::tool_intent::REGISTRATION,
 ];

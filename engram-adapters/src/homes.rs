@@ -41,7 +41,6 @@ pub fn homes(registry: &Registry, surroundings: &Surroundings<'_>) -> Vec<Home> 
 
 /// Programs whose sessions no adapter reads, with the directory below the home directory where recordings of them have their sessions.
 const UNREAD: &[(&str, &str)] = &[
-    ("Copilot CLI", ".copilot/session-state"),
     ("OpenClaw", ".openclaw/agents"),
     ("TRAE CLI", ".trae/cli/sessions"),
 ];
@@ -70,6 +69,7 @@ pub fn unread_program_of(path: &Path) -> Option<&'static str> {
     feature = "gemini",
     feature = "cursor",
     feature = "pi",
+    feature = "copilot",
     feature = "qwen"
 ))]
 mod tests {
@@ -81,10 +81,6 @@ mod tests {
     fn a_file_of_a_program_that_is_not_read_names_the_program() {
         let of = |path: &str| unread_program_of(Path::new(path));
         assert_eq!(of("/home/dev/.qwen/projects/p/chats/a.jsonl"), None);
-        assert_eq!(
-            of("C:\\Users\\dev\\.copilot\\session-state\\a.jsonl"),
-            Some("Copilot CLI")
-        );
         assert_eq!(
             of("/home/dev/.trae/cli/sessions/2026/10/01/rollout-1.jsonl"),
             Some("TRAE CLI")
@@ -124,6 +120,7 @@ mod tests {
             "cursor /h/.config/Cursor/User/globalStorage",
             "cursor /h/.config/Cursor/User/workspaceStorage",
             "pi /h/.pi/agent/sessions",
+            "copilot /h/.copilot/session-state",
             "qwen /h/.qwen/projects",
         ];
         assert_eq!(found(System::Linux, &[("HOME", "/h")]), expected);

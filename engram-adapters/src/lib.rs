@@ -54,6 +54,8 @@ mod claude_code;
 mod codex;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "copilot")]
+mod copilot;
 #[cfg(feature = "cursor")]
 mod cursor;
 #[cfg(feature = "gemini")]
@@ -65,6 +67,8 @@ pub mod open;
 mod opencode;
 #[cfg(feature = "pi")]
 mod pi;
+#[cfg(feature = "acp")]
+mod acp;
 mod prompt_history;
 #[cfg(feature = "qwen")]
 mod qwen;

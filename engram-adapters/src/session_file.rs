@@ -18,7 +18,7 @@ pub struct SessionFile {
     pub levels: usize,
     /// The beginning of their names. The rest of the name must be an id or a time; without a beginning, a UUID.
     pub prefix: &'static str,
-    /// The end of their names.
+    /// The end of their names. If it is empty, the beginning is the whole name.
     pub ending: &'static str,
 }
 
@@ -58,10 +58,11 @@ impl SessionFile {
                 .is_some_and(|name| name == self.directory)
         };
         let mut above = path.ancestors().skip(1).take(self.levels);
-        // A UUID is the name of many files, so the place of one must be exact.
-        match self.prefix.is_empty() {
-            true => is_uuid(id) && above.last().is_some_and(is_directory),
-            false => is_id(id) && above.any(is_directory),
+        match (self.prefix, self.ending) {
+            // A UUID is the name of many files, so the place of one must be exact.
+            ("", _) => is_uuid(id) && above.last().is_some_and(is_directory),
+            (_, "") => id.is_empty() && above.any(is_directory),
+            _ => is_id(id) && above.any(is_directory),
         }
     }
 }
@@ -111,5 +112,8 @@ mod tests {
                 && !by_prefix.matches(Path::new("/h/sessions/rollout-.jsonl"))
         );
         assert!(!by_prefix.matches(Path::new("/h/sessions/rollout-config.jsonl")));
+        let by_name = SessionFile::new(("state", 2), "events.jsonl", "");
+        assert!(by_name.matches(Path::new("/h/state/s/events.jsonl.gz")));
+        assert!(!by_name.matches(Path::new("/h/state/s/events.jsonl.old")));
     }
 }

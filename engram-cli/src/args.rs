@@ -112,6 +112,12 @@ pub enum Command {
     Skill(crate::skill::Skill),
     /// Write tapes in the forms that other programs read
     Export(crate::export::Export),
+    /// Record what an editor and an agent say to each other over the Agent Client Protocol
+    ///
+    /// Starts COMMAND, passes every byte of both directions on as it comes, and logs each message, for `engram ingest`. In the settings of an
+    /// editor, put `engram acp --` before the command of the agent: `engram acp -- kimi acp`. The exit code is that of the agent. A log that
+    /// cannot be written is one line on standard error; the connection goes on.
+    Acp(crate::acp::Acp),
     /// Check that tapes follow the format, and that a directory is as its index says
     ///
     /// Each line of a tape is checked against every rule of the format. In a directory, a response, call or prompt that tapes of two sessions

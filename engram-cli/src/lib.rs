@@ -23,6 +23,7 @@ use engram_command::report::Reporter;
 use engram_command::{complete, man};
 use engram_core::json_schema::json_schema;
 
+mod acp;
 mod adapters;
 mod answer_schema;
 mod answers;
@@ -75,7 +76,9 @@ impl Program for CommandLine {
         ),
         (
             "Tapes and logs",
-            &["index", "detect", "adapters", "check", "audit", "schema"],
+            &[
+                "acp", "index", "detect", "adapters", "check", "audit", "schema",
+            ],
         ),
         ("Shell", &["completions", "man", "help"]),
     ];
@@ -105,12 +108,18 @@ impl Program for CommandLine {
             Command::Query(args) => index::query(args, registry, report),
             #[cfg(feature = "mcp")]
             Command::Mcp => mcp::run(report),
+            Command::Acp(args) => acp::run(args, report),
             Command::Skill(args) => skill::run(args, report),
             Command::Schema(args) if args.answers => print(&answer_schema::json_schema()),
             Command::Schema(_) => print(&json_schema()),
             Command::Completions(args) => complete::run::<CommandLine>(args),
             Command::Man(args) => man::run::<CommandLine>(args, report),
         }
+    }
+
+    /// A recorder passes signals on.
+    fn hears_interrupts(&self) -> bool {
+        !matches!(self.command, Command::Acp(_))
     }
 
     fn about_unknown(name: &str) -> Option<String> {

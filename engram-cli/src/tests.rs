@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engram_command::{help, reference};
+use engram_command::{help, reference, testing};
 
 use crate::args::CommandLine;
 
@@ -50,4 +50,12 @@ fn every_command_and_argument_is_in_the_reference() {
         assert!(reference.contains(part), "{part} in {reference}");
     }
     assert!(!reference.contains("`--help`"), "{reference}");
+}
+
+#[test]
+fn each_command_that_the_repository_shows_is_taken() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let shown = testing::shown::<CommandLine>(root, "engram");
+    assert_eq!(shown.refused, Vec::<String>::new());
+    assert!(shown.commands > 100, "{shown:?}");
 }

@@ -65,8 +65,6 @@ pub fn listen() {
     };
     // If no handler can be set, an interrupt ends the command without cleaning up.
     let _ = ctrlc::set_handler(hear);
-    #[cfg(unix)]
-    outlive_file_limit();
 }
 
 /// Runs this in a thread, and ends the process after it.
@@ -114,11 +112,13 @@ fn leave() {
 
 /// A file that may not grow any more (`ulimit -f`) is an error of its write, as a full disk is. By default it would end the process without
 /// a word.
-#[cfg(unix)]
-fn outlive_file_limit() {
-    let was_heard = std::sync::Arc::new(AtomicBool::new(false));
-    // Without a handler it is as by default.
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, was_heard);
+pub fn outlive_file_limit() {
+    #[cfg(unix)]
+    {
+        let was_heard = std::sync::Arc::new(AtomicBool::new(false));
+        // Without a handler it is as by default.
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, was_heard);
+    }
 }
 
 /// The first signal calls this, and the command ends by itself before long; a second one ends it at once.

@@ -3,10 +3,9 @@
 //! - their frame: [`run`], [`program`], [`help`], [`man`], [`complete`], [`reference`](mod@reference);
 //! - how they say what happened: [`report`], [`message`], [`summary`], [`table`], [`keys`], [`exit`];
 //! - which sessions are meant: [`homes`], [`inputs`], [`filter`], [`conversion`], [`kept`], [`places`];
-//! - how they write and end: [`output`], [`interrupt`], [`small_file`], [`pool`].
+//! - how they write and end: [`output`], [`interrupt`], [`small_file`], [`pool`]; and what their tests share: [`testing`].
 //!
-//! A command of one's own over these parts implements [`Program`](program::Program). The commands of this repository, over adapters of one's
-//! own, are `engram_cli::run` and `engram_lab::run`.
+//! Your own command implements [`Program`](program::Program). `engram_cli::run` and `engram_lab::run` are the two over other adapters.
 
 pub mod complete;
 pub mod conversion;
@@ -32,6 +31,7 @@ pub mod size;
 pub mod small_file;
 pub mod summary;
 pub mod table;
+pub mod testing;
 
 pub use run::run;
 

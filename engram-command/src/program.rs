@@ -39,6 +39,11 @@ pub trait Program: CommandFactory + FromArgMatches {
     /// When standard output cannot be written to.
     fn run(&self, registry: &Registry, report: &Reporter) -> io::Result<Exit>;
 
+    /// True if an interrupt ends the command. Without it, the subcommand hears signals itself.
+    fn hears_interrupts(&self) -> bool {
+        true
+    }
+
     /// More about a name that is no subcommand.
     fn about_unknown(_name: &str) -> Option<String> {
         None

@@ -30,7 +30,10 @@ pub fn run<P: Program>(registry: Registry) -> ExitCode {
 fn dispatch<P: Program>(line: &P, registry: &Registry) -> Exit {
     let how = line.reporting();
     let report = Reporter::new(how.error_format, how.quiet, how.verbose);
-    interrupt::listen();
+    if line.hears_interrupts() {
+        interrupt::listen();
+    }
+    interrupt::outlive_file_limit();
     line.run(registry, &report)
         .unwrap_or_else(|error| output_failed(error, &report))
 }

@@ -15,6 +15,11 @@ pub trait SideFiles: Send + Sync {
         None
     }
 
+    /// The text of the side file with this path from the artifact's directory, if it exists and may be read.
+    fn text(&self, _path: &str) -> Option<String> {
+        None
+    }
+
     /// The files that were read so far, sorted by name.
     fn files_read(&self) -> Vec<BesideFile> {
         Vec::new()

@@ -9,10 +9,12 @@ use rusqlite::Connection;
 
 use crate::align::{LONG, LOOSE, Loose, align, find_runs};
 use crate::answer::{Tier, Why};
+use crate::asked::Asked;
 use crate::files::{self, Files, Named};
 use crate::line_key::{self, Counts, Key, counts, letters};
+use crate::origin::{Origin, State, written_again};
 use crate::query::Query;
-use crate::replay::{Asked, Origin, Replay, State, replay, written_again};
+use crate::replay::{Replay, replay};
 use crate::runs::{self, Of};
 use crate::steps::Step;
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::align::align;
 use crate::anchors::{self, Side};
 use crate::answer::{CallInfo, Quote};
+use crate::asked::Asked;
 use crate::attribute;
 use crate::explain;
 use crate::files::path_of;
@@ -15,7 +16,7 @@ use crate::files::{self, Files, Named, list};
 use crate::hit::Hit;
 use crate::line_key::Key;
 use crate::query::{Query, Words};
-use crate::replay::{Asked, Replay};
+use crate::replay::Replay;
 use crate::{line_key, lineage, replay, window};
 
 /// One thing that happened to a file.

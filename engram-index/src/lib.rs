@@ -20,6 +20,7 @@ mod align;
 mod anchors;
 mod answer;
 mod arguments;
+mod asked;
 mod attribute;
 mod change;
 mod diff;
@@ -33,6 +34,7 @@ mod line_key;
 mod lineage;
 mod maintain;
 mod names;
+mod origin;
 mod parts;
 mod query;
 mod read_back;
@@ -215,22 +217,27 @@ impl Index {
         })
     }
 
-    /// The tape with this name: the name of its file without the ending, as [`CallInfo::name`] has it before the `#`. `None` if there is
-    /// none, or several.
+    /// The tape with this name: the name of its file without the ending, as [`CallInfo::name`] has it before the `#`; else the only tape of a
+    /// session whose name begins so, as lists of sessions shorten it. `None` if there is none, or several.
     ///
     /// # Errors
     /// As SQLite gives them.
     pub fn tape_named(&self, id: &str) -> Result<Option<PathBuf>, Error> {
-        let is_named = |path: &PathBuf| {
-            let file = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or_default();
-            file.strip_prefix(id)
-                .is_some_and(|rest| rest.starts_with(".tape.jsonl"))
+        let fits = |path: PathBuf| {
+            let rest = path.file_name()?.to_str()?.strip_prefix(id)?;
+            // A sub-agent has a part of its own in the name.
+            let (more, ending) = rest.split_once('.')?;
+            let is_short = !more.is_empty();
+            ending
+                .starts_with("tape.jsonl")
+                .then(|| (is_short, path.clone()))
         };
-        let mut named: Vec<PathBuf> = self.tapes()?.into_iter().filter(is_named).collect();
-        Ok(if named.len() == 1 { named.pop() } else { None })
+        let mut named: Vec<_> = self.tapes()?.into_iter().filter_map(fits).collect();
+        if named.iter().any(|(is_short, _)| !is_short) {
+            named.retain(|(is_short, _)| !is_short);
+        }
+        let tape = named.pop().map(|(_, path)| path);
+        Ok(tape.filter(|_| named.is_empty()))
     }
 
     /// True if nothing was written to a directory of tapes since it was taken in, as its list says.

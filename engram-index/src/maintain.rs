@@ -201,7 +201,7 @@ impl Writer {
         })();
         match forgotten {
             Ok(0) => Err(Error::NotFound(format!(
-                "the index has no tape and no session `{name}`; `engram index status` says what it holds"
+                "the index has no tape and no session `{name}`; name the file of a tape, or the whole id of a session, as `engram list --json` has it"
             ))),
             Ok(count) => Ok(count),
             Err(error) => {

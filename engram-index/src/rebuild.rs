@@ -34,6 +34,10 @@ struct File {
     now: Now,
     /// The lines that the last step left, which the next one is written against.
     written: Vec<Key>,
+    /// The place of the last step.
+    last: Option<usize>,
+    /// How many commands there were at the last step.
+    commands: u64,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -47,20 +51,26 @@ enum Now {
     Known(State),
 }
 
+/// What is kept of a call.
+#[derive(Debug, Clone, Copy)]
+enum Kept {
+    Arguments,
+    Result,
+}
+
 /// Rebuilds the files of one tape.
 #[derive(Debug, Default)]
 pub struct Rebuild {
     files: HashMap<FileRef, File>,
     arguments: HashMap<u64, Rc<Arguments>>,
     results: HashMap<u64, Rc<str>>,
-    /// Calls in the order in which they were kept, with their bytes.
-    kept: VecDeque<(u64, usize)>,
+    /// Calls in the order in which they were kept, with what is kept of them and its bytes.
+    kept: VecDeque<(u64, Kept, usize)>,
     kept_bytes: usize,
     open: Option<Change>,
     steps: Vec<StepRow>,
-    /// Commands so far, and how many there were when each file was last known.
+    /// Commands so far.
     commands: u64,
-    commands_at: HashMap<FileRef, u64>,
     /// Names the holes of this tape.
     name: String,
 }
@@ -75,7 +85,7 @@ impl Rebuild {
     pub fn call(&mut self, seq: u64, args: &str) {
         if let Ok(value) = serde_json::from_str(args) {
             self.arguments.insert(seq, Rc::new(Arguments::of(&value)));
-            self.keep(seq, args.len());
+            self.keep(seq, Kept::Arguments, args.len());
         }
     }
 
@@ -97,7 +107,7 @@ impl Rebuild {
     /// Keeps the output of a call that may show the text of a file.
     pub fn result(&mut self, call: u64, output: &str) {
         self.results.insert(call, output.into());
-        self.keep(call, output.len());
+        self.keep(call, Kept::Result, output.len());
     }
 
     /// A command ended: it may have changed any file.
@@ -106,16 +116,17 @@ impl Rebuild {
         self.commands += 1;
     }
 
-    fn keep(&mut self, seq: u64, bytes: usize) {
-        self.kept.push_back((seq, bytes));
+    fn keep(&mut self, seq: u64, what: Kept, bytes: usize) {
+        self.kept.push_back((seq, what, bytes));
         self.kept_bytes += bytes;
-        while self.kept_bytes > MAX_KEPT_BYTES && self.kept.len() > 1 {
-            if let Some((old, bytes)) = self.kept.pop_front() {
-                self.kept_bytes -= bytes;
-                if self.kept.iter().all(|(seq, _)| *seq != old) {
-                    self.arguments.remove(&old);
-                    self.results.remove(&old);
-                }
+        while self.kept_bytes > MAX_KEPT_BYTES
+            && self.kept.len() > 1
+            && let Some((old, what, bytes)) = self.kept.pop_front()
+        {
+            self.kept_bytes -= bytes;
+            match what {
+                Kept::Arguments => drop(self.arguments.remove(&old)),
+                Kept::Result => drop(self.results.remove(&old)),
             }
         }
     }
@@ -311,11 +322,8 @@ impl Rebuild {
 
     /// True if a command of this call wrote the file: the log says now that the file is new.
     fn was_new(&mut self, row: &SpanRow) -> bool {
-        let last = self
-            .steps
-            .iter_mut()
-            .rev()
-            .find(|step| step.file == row.file);
+        let last = self.file(&row.file).last;
+        let last = last.and_then(|at| self.steps.get_mut(at));
         let written = last
             .filter(|step| step.kind == Kind::Changed && step.call == row.call && !step.has_before);
         written.map(|step| step.kind = Kind::Created).is_some()
@@ -512,7 +520,10 @@ impl Rebuild {
     }
 
     fn push(&mut self, row: &SpanRow, kind: Kind, whole: bool, has_before: bool, data: Vec<u8>) {
-        let commands = self.commands_at.insert(row.file.clone(), self.commands);
+        let (at, commands) = (self.steps.len(), self.commands);
+        let file = self.file(&row.file);
+        file.last = Some(at);
+        let commands_before = std::mem::replace(&mut file.commands, commands);
         self.steps.push(StepRow {
             seq: row.seq,
             nth: 0,
@@ -522,7 +533,7 @@ impl Rebuild {
             kind,
             whole,
             has_before,
-            after_command: commands.unwrap_or_default() < self.commands,
+            after_command: commands_before < commands,
             t: row.t,
             data,
         });

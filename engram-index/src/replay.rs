@@ -1,85 +1,26 @@
 //! The states of files over all tapes, each line with its origin: the steps of the tapes are made again in the order of time.
 
-mod asked;
-
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use rusqlite::Connection;
 
-use crate::align::{LONG, align};
+use crate::align::LONG;
 use crate::answer::Why;
+use crate::asked::Asked;
 use crate::diff::{self, Hunk};
 use crate::files::Files;
-use crate::line_key::{Counts, Key, counts, is_hole, letters};
-use crate::rows::{Digest, Kind};
+use crate::line_key::{Key, counts, is_hole, letters};
+use crate::origin::{
+    MAX_PIECES, Origin, Removed, State, carried, inherited, place_after, whole, written_again,
+};
+use crate::rows::Kind;
 use crate::steps::{Step, load, until};
-
-pub use asked::Asked;
 
 /// States that are kept for the comparison with a text: those that have most of its lines.
 const MAX_STATES: usize = 12;
-/// Removed runs and pieces that are kept.
-const MAX_PIECES: usize = 20_000;
 /// Lines around a removed run that are kept with it.
 const CONTEXT: usize = 3;
-
-/// Where a line comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Origin {
-    /// This step made it.
-    Made(usize),
-    /// It was there when a session first saw the file.
-    Older,
-    /// It came later, and no step proves from where.
-    Unproven(Why),
-}
-
-/// A text with the origins of its lines: of a whole file, or of a piece of it.
-#[derive(Debug, Clone)]
-pub struct State {
-    pub file: i64,
-    pub lines: Rc<[Key]>,
-    pub origins: Rc<[Origin]>,
-    pub whole: bool,
-    /// Later states have higher numbers.
-    pub order: usize,
-    /// The step after which it was there.
-    pub at: usize,
-    /// How many of its lines stand in the text that is asked about.
-    score: usize,
-    /// A step has changed the file since, and nobody knows how.
-    is_stale: bool,
-    /// The hash of the whole file, if the tape of the step has it.
-    hash: Option<Digest>,
-}
-
-/// Lines that a step took away from a file.
-#[derive(Debug, Clone)]
-pub struct Removed {
-    pub step: usize,
-    pub file: i64,
-    pub lines: Vec<Key>,
-}
-
-/// Short lines of a text of which steps after a state removed some, and which are as many as before: somebody wrote them again, and nobody knows
-/// which ones.
-pub fn written_again(removed: &[Removed], since: &State, now: &Counts) -> HashSet<Key> {
-    let mut gone = Counts::default();
-    let later = removed.iter().rev().take(MAX_PIECES);
-    let later = later
-        .take_while(|removed| removed.step > since.at)
-        .filter(|removed| removed.file == since.file);
-    for key in later.flat_map(|removed| &removed.lines) {
-        if letters(*key) < LONG {
-            *gone.entry(*key).or_default() += 1;
-        }
-    }
-    let before = counts(&since.lines);
-    let is_again =
-        |(key, gone): (Key, u32)| (now.get(&key)? + gone > *before.get(&key)?).then_some(key);
-    gone.into_iter().filter_map(is_again).collect()
-}
 
 /// What the steps say about a text.
 #[derive(Debug, Default)]
@@ -127,9 +68,8 @@ pub fn replay(
 ) -> rusqlite::Result<Replay> {
     let (steps, is_cut) = load(db, files, at)?;
     let mut making = Making {
-        text: text.lines.clone(),
-        hashes: text.hashes.clone(),
         wanted: text.lines.iter().copied().collect(),
+        asked: text,
         now: HashMap::new(),
         gone: HashMap::new(),
         last_whole: HashMap::new(),
@@ -152,9 +92,8 @@ pub fn replay(
     Ok(found)
 }
 
-struct Making {
-    text: Rc<[Key]>,
-    hashes: Vec<Digest>,
+struct Making<'a> {
+    asked: &'a Asked,
     wanted: HashSet<Key>,
     now: HashMap<i64, State>,
     /// Where removed lines stood in the text of each file.
@@ -170,7 +109,7 @@ struct Making {
     found: Replay,
 }
 
-impl Making {
+impl Making<'_> {
     fn step(&mut self, step: &Step, at: usize) {
         match step.kind {
             Kind::Seen => {
@@ -282,9 +221,34 @@ impl Making {
         let origins = carried(&origins, &hunks, Origin::Made(at));
         self.put(step, origins.clone(), Some(at));
         if !step.whole()
-            && let Some(place) = self.place_in_asked(step)
+            && let Some(place) = self.asked.place_of(step)
         {
             self.fill(step, self.origins_in_asked(step, place, &origins));
+        }
+    }
+
+    /// The origins of the text of the question, which a step left. `known` are those of the lines at this place.
+    fn origins_in_asked(&self, step: &Step, place: usize, known: &[Origin]) -> Rc<[Origin]> {
+        let mut origins = self.seen(step, &self.asked.lines).to_vec();
+        for (line, (key, origin)) in step.after.iter().zip(known).enumerate() {
+            if !is_hole(*key) && !matches!(origin, Origin::Unproven(_)) {
+                origins[place + line] = *origin;
+            }
+        }
+        origins.into()
+    }
+
+    /// What nobody knew of the last text of a file is as it is in the text of the question.
+    fn fill(&mut self, step: &Step, origins: Rc<[Origin]>) {
+        if let Some(mut state) = self.now.get(&step.file).cloned() {
+            self.order += 1;
+            state.lines = self.asked.lines.clone();
+            state.origins = origins;
+            state.whole = true;
+            state.order = self.order;
+            self.found.same.push(state.clone());
+            self.keep(state.clone());
+            self.now.insert(step.file, state);
         }
     }
 
@@ -308,9 +272,9 @@ impl Making {
         };
         let hunks = diff::hunks(before, &step.after);
         let new = carried(&origins, &hunks, Origin::Made(at));
-        if let Some(place) = self.place_in_asked(step) {
+        if let Some(place) = self.asked.place_of(step) {
             let origins = self.origins_in_asked(step, place, &new);
-            self.put_text(step, self.text.clone(), origins, Some(at));
+            self.put_text(step, self.asked.lines.clone(), origins, Some(at));
         } else if let (Some(state), [place]) = (&state, places.as_slice()) {
             let (mut lines, mut all) = (state.lines.to_vec(), state.origins.to_vec());
             lines.splice(*place..place + before.len(), step.after.iter().copied());
@@ -419,7 +383,7 @@ impl Making {
         let same = old.as_ref().filter(|old| old.lines == lines);
         let hash = match (by, step.kind) {
             (Some(_), Kind::Changed | Kind::Created) => step.file_hashes[1],
-            (Some(_), Kind::Piece) if self.is_asked(step) => step.file_hashes[1],
+            (Some(_), Kind::Piece) if self.asked.is_after(step) => step.file_hashes[1],
             _ => same.and_then(|old| old.hash),
         };
         for hunk in &hunks {
@@ -433,7 +397,7 @@ impl Making {
         let state = State {
             file: step.file,
             whole: step.whole()
-                || (by.is_some() && self.is_asked(step) && lines == self.text)
+                || (by.is_some() && self.asked.is_after(step) && lines == self.asked.lines)
                 || (matches!(step.kind, Kind::Piece | Kind::Appended)
                     && old.is_some_and(|old| old.whole)),
             lines,
@@ -444,7 +408,7 @@ impl Making {
             is_stale: false,
             hash,
         };
-        if state.whole && *state.lines == *self.text {
+        if state.whole && *state.lines == *self.asked.lines {
             self.found.same.push(state.clone());
         }
         self.keep(state.clone());
@@ -520,75 +484,4 @@ impl Making {
         states.sort_by_key(|state| std::cmp::Reverse((state.score, state.order)));
         states.dedup_by_key(|state| state.order);
     }
-}
-
-/// Where a place between two lines is in the next text.
-fn place_after(place: usize, hunks: &[Hunk]) -> usize {
-    let (mut old_end, mut new_end) = (0, 0);
-    for hunk in hunks {
-        if place <= hunk.old.start {
-            break;
-        }
-        if place < hunk.old.end {
-            return hunk.new.start;
-        }
-        (old_end, new_end) = (hunk.old.end, hunk.new.end);
-    }
-    place - old_end + new_end
-}
-
-/// The origins of a text after these hunks, which have a new one.
-fn carried(old: &[Origin], hunks: &[Hunk], new: Origin) -> Rc<[Origin]> {
-    let (mut all, mut at) = (Vec::with_capacity(old.len()), 0);
-    for hunk in hunks {
-        all.extend_from_slice(&old[at..hunk.old.start]);
-        all.extend(std::iter::repeat_n(new, hunk.new.len()));
-        at = hunk.old.end;
-    }
-    all.extend_from_slice(&old[at..]);
-    all.into()
-}
-
-fn whole(lines: &[Key]) -> Vec<Hunk> {
-    vec![Hunk {
-        old: 0..lines.len(),
-        new: 0..0,
-    }]
-}
-
-/// The origins of a text from those of an earlier one. `new` is that of lines that did not stay, and `unseen` gives that of a line where nobody had
-/// seen the earlier text.
-fn inherited(
-    state: &State,
-    text: &[Key],
-    new: Origin,
-    unseen: &dyn Fn(usize) -> Origin,
-) -> Rc<[Origin]> {
-    let same = |one: usize, other: usize| state.origins[one] == state.origins[other];
-    let aligned = align(&state.lines, text, &same, state.whole);
-    let mut origins: Vec<Origin> = aligned
-        .from
-        .iter()
-        .map(|from| from.map_or(new, |old| state.origins[old]))
-        .collect();
-    for hunk in diff::hunks(&state.lines, text) {
-        let is_at_end = !state.whole && hunk.old.end == state.lines.len();
-        let old = &state.lines[hunk.old.clone()];
-        if old.iter().all(|key| is_hole(*key)) && (is_at_end || !old.is_empty()) {
-            let free = |line: &usize| aligned.from[*line].is_none();
-            hunk.new
-                .clone()
-                .filter(free)
-                .for_each(|line| origins[line] = unseen(line));
-        }
-        // A read shows the text of a line that an edit made and whose text was not known.
-        if state.whole && hunk.old.len() == hunk.new.len() {
-            for (old, line) in hunk.old.zip(hunk.new) {
-                if is_hole(state.lines[old]) && matches!(state.origins[old], Origin::Made(_)) {
-                    origins[line] = state.origins[old];
-                }
-            }
-        }
-    }
-    origins.into()
 }

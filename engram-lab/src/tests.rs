@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engram_command::{help, reference};
+use engram_command::{help, reference, testing};
 
 use crate::args::CommandLine;
 
@@ -25,4 +25,12 @@ fn the_reference_is_generated() {
             "docs/lab.md is stale: ENGRAM_BLESS=1 cargo test rewrites it"
         );
     }
+}
+
+#[test]
+fn each_command_that_the_repository_shows_is_taken() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let shown = testing::shown::<CommandLine>(root, "engram-lab");
+    assert_eq!(shown.refused, Vec::<String>::new());
+    assert!(shown.commands > 50, "{shown:?}");
 }

@@ -174,7 +174,7 @@ pub fn verify(bytes: &[u8]) -> Result<Vec<Line>, LedgerError> {
 }
 
 /// The hash of the last line of a ledger, to which the next one chains.
-fn last_hash(bytes: &[u8]) -> String {
+pub fn last_hash(bytes: &[u8]) -> String {
     let last = bytes
         .strip_suffix(b"\n")
         .unwrap_or(bytes)

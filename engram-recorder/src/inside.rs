@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use engram_profiles::Profile;
 use engram_profiles::template::Values;
-use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::client::{self, Led};
@@ -20,6 +19,7 @@ use crate::episode::command;
 use crate::error::{Fault, RecorderError};
 use crate::harness::{self, FAKE_KEY, Harness, Setting};
 use crate::isolation::{self, Places};
+use crate::left::end_left;
 use crate::process::{End, Invocation, Running};
 use crate::sandbox::write;
 use crate::scenario::{Run, Scenario};
@@ -518,83 +518,4 @@ impl Alarm {
 fn read(path: &PathBuf) -> Result<String, RecorderError> {
     let bytes = fs::read(path).map_err(|error| RecorderError::io(path, &error))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The most rounds in which processes are ended: one that starts others faster is not caught.
-const ROUNDS: usize = 20;
-
-/// Ends every process that belongs to this home, by its id: a harness may leave some outside of its group. Returns their names.
-pub(crate) fn end_left(home: &Path) -> Vec<String> {
-    let mut names = Vec::new();
-    for _ in 0..ROUNDS {
-        let found = left(home);
-        if found.is_empty() {
-            break;
-        }
-        for (pid, name) in found {
-            names.push(name);
-            // It may have ended by itself.
-            let _ = rustix::process::kill_process(pid, Signal::KILL);
-        }
-        // A process that got KILL is still there for a moment.
-        thread::sleep(APART / 10);
-    }
-    names.sort();
-    names
-}
-
-/// The processes that have this home, work below it, or have a file below it or beside it open.
-fn left(home: &Path) -> Vec<(Pid, String)> {
-    let mark = format!("HOME={}\0", home.display());
-    let around = home
-        .parent()
-        .filter(|above| above.parent().is_some())
-        .unwrap_or(home);
-    let own = std::process::id().to_string();
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let id = entry.file_name().to_string_lossy().into_owned();
-        let Some(pid) = id
-            .parse()
-            .ok()
-            .and_then(Pid::from_raw)
-            .filter(|_| id != own)
-        else {
-            continue;
-        };
-        let process = entry.path();
-        let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
-        if stat
-            .rsplit(')')
-            .next()
-            .unwrap_or_default()
-            .trim_start()
-            .starts_with(['Z', 'X'])
-        {
-            continue;
-        }
-        let leads_here =
-            |link: &Path| fs::read_link(link).is_ok_and(|target| target.starts_with(around));
-        let has_home = || {
-            fs::read(process.join("environ"))
-                .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(&mark))
-        };
-        let has_file = || {
-            fs::read_dir(process.join("fd"))
-                .into_iter()
-                .flatten()
-                .flatten()
-                .any(|file| leads_here(&file.path()))
-        };
-        if has_home() || leads_here(&process.join("cwd")) || has_file() {
-            found.push((
-                pid,
-                fs::read_to_string(process.join("comm"))
-                    .unwrap_or_default()
-                    .trim()
-                    .to_owned(),
-            ));
-        }
-    }
-    found
 }

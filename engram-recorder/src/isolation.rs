@@ -1,4 +1,4 @@
-//! Private mounts, processes and network for one recording: every run has the same paths, and no byte can leave.
+//! Private mounts, processes and network for one recording: every run has the same paths, without a way to the network.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::process::{End, end_of};
+use crate::process::{End, end_of, keep_files};
 use crate::stop::{self, Stop};
 use crate::will::Will;
 
@@ -33,7 +33,8 @@ const LOOK: Duration = Duration::from_millis(20);
 pub const USER: u32 = 1000;
 
 /// Makes the mounts, gives up all rights and becomes the recorder. What was mounted before is only read; a mount that
-/// cannot be made so, other than `/`, belongs to the system. Arguments: work folder, harness, directory of node, recorder, what is
+/// cannot be made so, other than `/`, belongs to the system. The terminal of the caller is not there: what is typed into it cannot be read, and
+/// nothing can be typed into it. Arguments: work folder, harness, directory of node, recorder, what is
 /// hidden besides, and the rest of the command line.
 const SCRIPT: &str = "\
 set -ef
@@ -63,8 +64,9 @@ for private in /tmp /var/tmp /dev/shm /run; do
     [ ! -d $private ] || mount -t tmpfs -o mode=1777 none $private
 done
 mount -t proc proc /proc
+[ ! -d /dev/pts ] || mount -t devpts -o newinstance,ptmxmode=0666 none /dev/pts
 cd /home/dev/proj
-exec setpriv --ambient-caps -all --inh-caps -all --bounding-set -all \"$@\"
+exec setsid setpriv --ambient-caps -all --inh-caps -all --bounding-set -all \"$@\"
 ";
 
 /// The users that programs inside can look up.
@@ -192,6 +194,7 @@ pub fn carry_out(
         .stderr(Stdio::piped())
         .process_group(0);
     let failed = |error: std::io::Error| format!("unshare: {error}");
+    keep_files();
     let mut will = Will::for_group().map_err(failed)?;
     let mut child = command.spawn().map_err(failed)?;
     let _ = will.names(child.id());
@@ -278,7 +281,7 @@ pub fn refusal() -> Option<&'static str> {
         let mut words = user_words();
         words.extend(unshare_words());
         words.extend(
-            ["sh", "-c", "ip link set lo up && mount -o remount,bind,ro / && mount -t tmpfs none /tmp && mount -t proc proc /proc && setpriv --version"]
+            ["sh", "-c", "ip link set lo up && mount -o remount,bind,ro / && mount -t tmpfs none /tmp && mount -t proc proc /proc && setsid setpriv --version"]
                 .map(OsString::from),
         );
         let output = Command::new(&words[0])

@@ -18,6 +18,7 @@ pub mod inside;
 pub mod isolation;
 pub mod judge;
 pub mod kept;
+mod left;
 pub mod lists;
 pub mod live;
 pub mod matrix;

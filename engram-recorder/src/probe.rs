@@ -119,6 +119,6 @@ fn here(work: &Path, exe: &Path, args: &[String], limit: Duration) -> io::Result
     drop(running.words());
     let is_flood = || out.metadata().is_ok_and(|meta| meta.len() > MAX_WRITTEN);
     let end = running.wait(limit, &out, is_flood);
-    crate::inside::end_left(&home);
+    crate::left::end_left(&home);
     end
 }

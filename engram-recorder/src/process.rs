@@ -23,6 +23,12 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The most bytes that a command may print to files.
 const MAX_PRINTED: u64 = 256 << 20;
 
+/// Keeps the files that this process was started with from what it starts: an open directory of the caller would lead out of private mounts.
+pub(crate) fn keep_files() {
+    // From 3 on: input, output and errors are chosen for each command.
+    close_fds::set_fds_cloexec_threadsafe(3, &[]);
+}
+
 fn signal_group(group: u32, signal: Signal) {
     if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
         // The group may be gone already.
@@ -112,6 +118,7 @@ impl Running {
             .write(true)
             .create_new(true)
             .open(stderr)?;
+        keep_files();
         let mut will = Will::for_group()?;
         let mut command = Command::new(program);
         command

@@ -13,7 +13,7 @@ use crate::error::{Fault, RecorderError};
 /// Ends the group that the first line names.
 const END_GROUP: &str = "read -r group && { read -r _ || { kill -s TERM -- -$group; sleep 2; kill -s KILL -- -$group; }; }";
 /// Removes a directory, after those who write into it have ended.
-const REMOVE: &str = "read -r _ || { sleep 3; rm -rf -- \"$1\"; }";
+const REMOVE: &str = "read -r _ || { sleep 3; chmod -R u+rwx -- \"$1\"; rm -rf -- \"$1\"; }";
 
 /// A shell that does something unless it hears that nothing is left to do. It sees the end of this process as the end of its input.
 #[derive(Debug)]
@@ -43,6 +43,13 @@ impl Will {
             .map(Will)
     }
 
+    /// Does it now.
+    fn carry_out(&mut self) {
+        // The shell sees the end of its input, and no word.
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+
     /// Names the group.
     pub(crate) fn names(&mut self, group: u32) -> io::Result<()> {
         self.0
@@ -67,7 +74,7 @@ impl Drop for Will {
 #[derive(Debug)]
 pub(crate) struct WorkFolder {
     directory: TempDir,
-    _will: Will,
+    will: Will,
 }
 
 impl WorkFolder {
@@ -85,10 +92,7 @@ impl WorkFolder {
         let absolute = std::path::absolute(directory.path()).map_err(io)?;
         let will = Will::new(REMOVE, absolute.as_os_str())
             .map_err(|error| RecorderError::new(Fault::Io, format!("/bin/sh: {error}")))?;
-        Ok(WorkFolder {
-            directory,
-            _will: will,
-        })
+        Ok(WorkFolder { directory, will })
     }
 
     /// Where it is.
@@ -97,15 +101,21 @@ impl WorkFolder {
     }
 }
 
+impl Drop for WorkFolder {
+    /// What an agent left may be too deep for one open directory a level, or closed to its owner. The shell gets along with both.
+    fn drop(&mut self) {
+        let removed = std::fs::remove_dir_all(self.path());
+        if removed.is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
+            self.will.carry_out();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use rustix::fs::{Mode, OFlags};
 
-    /// What a shell sees if this process ends: the end of its input, and no word.
-    fn ends(will: &mut Will) {
-        drop(will.0.stdin.take());
-        assert!(will.0.wait().is_ok());
-    }
+    use super::*;
 
     #[test]
     fn end_of_this_process_ends_the_group_and_removes_the_folder() {
@@ -116,12 +126,30 @@ mod tests {
             .unwrap();
         let mut will = Will::for_group().unwrap();
         will.names(sleeper.id()).unwrap();
-        ends(&mut will);
+        will.carry_out();
         assert!(!sleeper.wait().unwrap().success());
         let mut folder = WorkFolder::make("engram-test-", None).unwrap();
         std::fs::write(folder.path().join("a"), "x").unwrap();
-        ends(&mut folder._will);
+        folder.will.carry_out();
         assert!(!folder.path().exists());
+    }
+
+    #[test]
+    fn folder_goes_away_however_deep_it_is() {
+        let folder = WorkFolder::make("engram-test-", None).unwrap();
+        let path = folder.path().to_owned();
+        let open = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let Some(levels) = open.filter(|open| *open < 3000) else {
+            eprintln!("skipped: so many files may be open that a deeper folder takes too long");
+            return;
+        };
+        let mut at = rustix::fs::open(&path, OFlags::DIRECTORY, Mode::empty()).unwrap();
+        for _ in 0..=levels {
+            rustix::fs::mkdirat(&at, "d", Mode::RWXU).unwrap();
+            at = rustix::fs::openat(&at, "d", OFlags::DIRECTORY, Mode::empty()).unwrap();
+        }
+        drop(folder);
+        assert!(!path.exists());
     }
 
     #[test]

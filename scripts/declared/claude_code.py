@@ -1,6 +1,7 @@
 """Claude Code: what it prints and what its tools return, in the declarations of its Agent SDK, which has the version of the command; and what
 only its program lists: members of what it prints, and the names of the types of the lines and attachments in its transcripts."""
 
+import fnmatch
 import glob
 import os
 import re
@@ -25,6 +26,9 @@ NAMES = {"FileRead": ["Read"], "FileEdit": ["Edit", "MultiEdit"], "FileWrite": [
 
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# The beginning of a record; the rest of the line that begins a record or a shape, and its rows.
+RECORD = r'^record "?([^" \n]+)'
+BLOCK = r".*\n((?:(?:  .*|#.*)\n)*)"
 MEMBERS = os.path.join(HERE, "../../engram-adapters/src/claude_code/members")
 
 
@@ -46,6 +50,8 @@ def table(installed, work):
     for text in programs:
         for name, members in program.printed(text).items():
             add_names(lines, name, members)
+    for name, members in written(programs).items():
+        add_written(lines, name, members)
     for name, forms in sorted(lines.items()):
         if name == "user":
             forms = [one.with_form(results(one)) for one in forms]
@@ -71,6 +77,42 @@ def add_names(lines, name, members):
         lines[name] = [without_types(members | {"type", "subtype"})]
 
 
+def written(programs):
+    """The members of attachments and notices that have no row by hand. Several types may have one row: then they stand under its name."""
+    found, records = {}, [record for record, _ in in_rows(RECORD + BLOCK)]
+    for text in programs:
+        for name, members in program.written(text).items():
+            record = next((record for record in records if fnmatch.fnmatch(name, record)), name)
+            found.setdefault(record, set()).update(members - words_by_hand(name))
+    return found
+
+
+def add_written(lines, name, members):
+    """Adds the members of an attachment or of a notice, if the rows by hand have its type. Of others only the type is known."""
+    if not is_named(name):
+        for one in lines.get(name, []):
+            one.rest = any_value()
+    elif members and name.startswith("attachment/"):
+        attachment = Type()
+        attachment.objects.append(without_types(members))
+        made = Form()
+        made.members["attachment"] = (True, attachment)
+        lines[name] = [made.with_form(one) for one in lines.get(name, [Form()])]
+    elif members:
+        lines[name] = [without_types(members).with_form(one) for one in lines.get(name, [Form()])]
+
+
+def words_by_hand(name):
+    """All words of the rows by hand of a type, and of the shapes that they include."""
+    blocks = [block for record, block in in_rows(RECORD + BLOCK) if fnmatch.fnmatch(name, record)]
+    shapes, seen = dict(in_rows(r"^shape (\S+)" + BLOCK)), set()
+    while blocks:
+        words = blocks.pop()
+        seen |= set(re.findall(r"\w+", words))
+        blocks += [shapes.pop(shape) for shape in re.findall(r"include (\S+)", words) if shape in shapes]
+    return {"type", "subtype"} | seen
+
+
 def without_types(names):
     made = Form()
     made.members = {name: (False, any_value()) for name in names}
@@ -84,7 +126,7 @@ def is_named(name):
 
 def by_hand():
     """The types of which the other files of the table have rows."""
-    return in_rows(r'^record "?([^" \n]+)')
+    return in_rows(RECORD)
 
 
 def named_by_hand():

@@ -141,7 +141,8 @@ def of_schema(types, schema):
     names = schema.get("type", "object" if "properties" in schema else None)
     for name in names if isinstance(names, list) else [names]:
         if name == "array":
-            of.items = of_schema(types, schema.get("items", True))
+            items = schema.get("items", True)
+            of.items = of_schema(types, {"anyOf": items} if isinstance(items, list) else items)
         elif name == "object":
             of.objects.append(form_of_schema(types, schema))
         elif name is None:

@@ -28,7 +28,7 @@ const NOT_SESSIONS: &[&str] = &[
     ".js",
 ];
 /// Directories with side files of sessions: outputs of tools and of servers, in any format.
-const SIDE_DIRECTORIES: &[&str] = &["tool-results"];
+const SIDE_DIRECTORIES: &[&str] = &["tool-results", "rewind-file-snapshots"];
 /// The directory with what a harness keeps of its workflows. Their agents have directories below it.
 const WORKFLOWS: &str = "workflows";
 /// What SQLite adds to the name of a database for the files that it keeps beside it.

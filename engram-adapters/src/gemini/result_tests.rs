@@ -342,3 +342,39 @@ fn a_sub_agent_that_failed_is_an_error() {
     };
     assert_eq!([status("error"), status("completed")], ["error", "ok"]);
 }
+
+#[test]
+fn a_command_that_a_check_or_a_signal_stopped_is_no_success() {
+    let command = |output: &str, shown: &str| {
+        let call = format!(
+            r#"{{"id":"c1","name":"run_shell_command","args":{{"command":"ls"}},"result":[{{"functionResponse":{{"id":"c1","name":"run_shell_command","response":{{"output":"{output}"}}}}}}],"status":"success","resultDisplay":"{shown}",{TIME}}}"#
+        );
+        let turn = format!(
+            r#"{{"id":"m1",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#
+        );
+        let found = events(&[&user("a", "go on"), &turn]);
+        let of_kind = |kind: &str| found.iter().find(|event| event["k"] == kind).cloned();
+        let permission = found.iter().any(|event| event["decision"] == "deny");
+        (of_kind("tool.result").unwrap(), permission)
+    };
+    let words = "Command injection detected: command substitution syntax found.";
+    let shown = "Blocked: command substitution detected in shell command.";
+    let (result, is_denied) = command(words, shown);
+    assert_eq!(
+        (&result["status"], is_denied),
+        (&Value::from("denied"), true)
+    );
+    assert_eq!(
+        (&result["stderr"], result.get("stdout")),
+        (&Value::from(words), None)
+    );
+    // The command printed it.
+    let (result, is_denied) = command(&format!("Output: {words}"), words);
+    assert_eq!((&result["status"], is_denied), (&Value::from("ok"), false));
+    let killed = r"Output: (empty)\nSignal: 9\nProcess Group PGID: 128";
+    let (result, _) = command(killed, "Command terminated by signal: 9");
+    assert_eq!(
+        (&result["status"], result.get("stdout")),
+        (&Value::from("error"), None)
+    );
+}

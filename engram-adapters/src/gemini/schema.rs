@@ -94,18 +94,21 @@ fn without_note(output: &str) -> &str {
 
 /// A result without the section of a hook behind it (`AfterTool`), and without the note that a hook has changed the arguments.
 pub(super) fn without_hook(output: &str) -> &str {
-    let output = without_note(output);
-    let Some((before, inside)) = output
-        .strip_suffix(HOOK_END)
-        .and_then(|rest| rest.rsplit_once(HOOK_BEGIN))
-    else {
-        return output;
-    };
-    if inside.contains(['<', '>']) {
-        output
-    } else {
-        before.strip_suffix(BEHIND_HOOK).unwrap_or(output)
-    }
+    split_hook(output).map_or_else(|| without_note(output), |(before, _)| before)
+}
+
+/// A result and the words of a hook behind it, if there are such.
+pub(super) fn split_hook(output: &str) -> Option<(&str, &str)> {
+    let rest = without_note(output).strip_suffix(HOOK_END)?;
+    let (before, words) = rest.rsplit_once(HOOK_BEGIN)?;
+    let before = before.strip_suffix(BEHIND_HOOK)?;
+    (!words.contains(['<', '>'])).then_some((before, words))
+}
+
+/// True if the words of a hook may stand behind an output, as raw JSON.
+pub(super) fn ends_with_hook(output: &str) -> bool {
+    let output = output.trim_end_matches('"');
+    output.ends_with(HOOK_END) || output.ends_with("by a hook before execution.")
 }
 
 /// The arguments with the task of a sub-agent (0.12.0 to 0.38.2): the prompt has an `objective` in a template, and is a `request` itself.

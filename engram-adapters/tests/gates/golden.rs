@@ -31,7 +31,9 @@ golden! {
     tapes_of_kilo: "kilo",
     tapes_of_opencode: "opencode",
     tapes_of_pi: "pi",
+    tapes_of_copilot: "copilot",
     tapes_of_qwen: "qwen",
+    tapes_of_acp: "acp",
     tapes_of_tool_intent: "tool-intent",
 }
 

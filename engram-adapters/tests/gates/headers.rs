@@ -54,6 +54,10 @@ const NAMES_THE_HARNESS: &[(&str, &[&str])] = &[
     ("store.run", &["/store"]),
     ("store.composer_row", &["/store"]),
     ("store.composer_inline", &["/store"]),
+    (
+        "session.start.data.sessionId+copilotVersion+producer",
+        &["/data"],
+    ),
 ];
 
 /// Members that state the version or the schema, or contain the member that does.
@@ -69,6 +73,10 @@ const NAMES_THE_VERSION: &[(&str, &[&str])] = &[
     ("export.info.id=ses_+version,messages", &["/info/version"]),
     ("hook.payload", &["/cursor_version"]),
     ("store.composer_row", &["/composer", "/composer/_v"]),
+    (
+        "session.start.data.sessionId+copilotVersion+producer",
+        &["/data/copilotVersion"],
+    ),
 ];
 
 /// What a bad value is under strict policy.

@@ -32,7 +32,7 @@ fn recorded(artifact: &Artifact) -> Option<String> {
 }
 
 /// The names of fields that record the version.
-const VERSION_FIELDS: [&str; 3] = ["version", "cli_version", "cursor_version"];
+const VERSION_FIELDS: [&str; 4] = ["version", "cli_version", "cursor_version", "copilotVersion"];
 
 /// The artifact without its version fields.
 fn without_version(artifact: &Artifact, version: &str) -> Vec<u8> {

@@ -56,19 +56,11 @@ fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::
         };
         let mut query = Query::new("");
         (query.limit, query.skip, query.words) = (args.bounds.limit, args.bounds.skip, Words::None);
-        return Ok(print_events(
-            args,
-            &index,
-            index.changes(&tape, seq, &query)?,
-            notes,
-        ));
+        let events = index.changes(&tape, seq, &query)?;
+        return Ok(print_events(args, &index, events, notes));
     }
-    let stdin;
     let (asked, text, at) = match (&args.text, &args.file) {
-        (Some(text), _) if text == "-" => {
-            stdin = read_stdin()?;
-            (None, stdin, None)
-        }
+        (Some(text), _) if text == "-" => (None, read_stdin()?, None),
         (Some(text), _) => (None, text.clone(), None),
         (None, file) => {
             let asked = Asked::new(file.as_deref().unwrap_or_default())?;
@@ -197,6 +189,11 @@ fn print_events(
     notes: Vec<String>,
 ) -> io::Result<()> {
     events.notes.extend(notes);
+    if events.total == 0 {
+        events
+            .notes
+            .push("the index knows nothing of it".to_owned());
+    }
     let (mut page, look) = (Page::new(&args.bounds), Look::stdout());
     events
         .items

@@ -164,6 +164,18 @@ fn a_file_in_its_place_is_explained_line_by_line() {
     );
     let changes = home.json(&["explain", "--prompt", &call, "--json", "--limit", "100"]);
     assert!(changes.len() > 5, "{changes:?}");
+    // `blame` and `list` shorten the id.
+    let short = call.replace("-dbf5-4299-99e0-7e71fab11f9f", "");
+    let named = home.json(&["explain", "--prompt", &short, "--json", "--limit", "100"]);
+    assert_eq!(named, changes);
+    // No answer is an answer, too.
+    let none = text_of(&home.run(&[
+        "explain",
+        "--removed",
+        "--text",
+        "no session has these words",
+    ]));
+    assert!(none.contains("the index knows nothing"), "{none}");
 }
 
 /// Each line of the examples in the guide is a line of a real answer. Where the project and the tapes lie is another matter.

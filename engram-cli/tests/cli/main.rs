@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod acp;
 mod answer_schema;
 mod answers;
 mod attack;

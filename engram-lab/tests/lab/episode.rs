@@ -464,3 +464,36 @@ fn signal_ends_the_agent_too() {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+/// An open directory of the caller would lead out of private mounts, and a process that nothing shows would write after the driver.
+#[test]
+fn no_file_of_the_caller_comes_in_and_no_process_outlives_the_driver() {
+    let directory = tempfile::tempdir().unwrap();
+    let exe = wrapper(
+        directory.path(),
+        "for file in /proc/self/fd/*; do case $(readlink $file) in *engram-open*) exit 9;; esac; done\n\
+         (cd /; exec env -i setsid sh -c 'while [ ! -e /home/work/episode/run.json ]; do sleep 0.01; done; echo x > /home/work/episode/hidden' > /dev/null 2>&1 < /dev/null) &\n\
+         exec \"$engram\" \"$@\"",
+    );
+    let (open, out) = (
+        directory.path().join("engram-open"),
+        directory.path().join("out"),
+    );
+    fs::create_dir(&open).unwrap();
+    let profile = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../engram-profiles/profiles/local-inference.json");
+    let output = Command::new("sh")
+        .args(["-c", "exec 9< \"$0\"; exec \"$@\"", text(&open)])
+        .arg(env!("CARGO_BIN_EXE_engram-lab"))
+        .args(["episode", "run", "--profile", text(&profile)])
+        .args(["--exe", text(&exe), "--out", text(&out)])
+        .output()
+        .unwrap();
+    let said = stdout(&output) + &stderr(&output);
+    if said.contains("no private mounts here") {
+        println!("skipped: {said}");
+        return;
+    }
+    assert_eq!(code(&output), 0, "{said}");
+    assert!(!out.join("hidden").exists());
+}

@@ -20,8 +20,8 @@ use engram_profiles::receipt::{
 use super::actuator::{self, Sandbox, decide, execute};
 use super::command::{self, Agent, model, stream_message};
 use super::evidence::{self, Evidence, Run, RunOfAgent, collect};
-use super::job::Plan;
-use super::journal::{Journal, LEDGER, Times};
+use super::job::{Driven, Plan};
+use super::journal::{Journal, Times};
 use super::output::{Block, Decoder, Part as Printed};
 use super::prompt;
 use super::turn::{self, Command, Heard, Reply};
@@ -38,11 +38,11 @@ const EXCERPT: usize = 16 << 10;
 /// The most bytes of a prompt that is an argument: Linux takes 128 KiB.
 const MAX_ARGUMENT: usize = 120_000;
 
-/// Carries out a plan, and leaves everything but the review in its directory. Returns why the episode failed, if it did.
+/// Carries out a plan, and leaves everything but the review in its directory.
 ///
 /// # Errors
 /// If it cannot even begin, or something cannot be written.
-pub fn run(plan: &Plan, stop: &Stop) -> Result<Option<String>, RecorderError> {
+pub fn run(plan: &Plan, stop: &Stop) -> Result<Driven, RecorderError> {
     let mut driver = Driver::begin(plan, stop)?;
     let reason = driver.converse()?;
     driver.end(reason)
@@ -512,7 +512,7 @@ impl Driver<'_> {
     }
 
     /// Writes the end, and how it went.
-    fn end(mut self, reason: Option<String>) -> Result<Option<String>, RecorderError> {
+    fn end(mut self, reason: Option<String>) -> Result<Driven, RecorderError> {
         let is_stop = |reason: &str| {
             let bounds = ["/stall", "/start", "/stop"];
             reason.contains("/budget_") || bounds.iter().any(|bound| reason.ends_with(bound))
@@ -528,16 +528,12 @@ impl Driver<'_> {
                 t,
                 status,
             })))?;
-        let path = self.plan.out.join(LEDGER);
-        let lines = std::fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
-        let broken =
-            |error: String| RecorderError::new(Fault::Violation, format!("{LEDGER}: {error}"));
-        let lines = ledger::verify(&lines).map_err(|error| broken(error.to_string()))?;
-        let index = ledger::index(&lines)
+        // From here on nobody else acts.
+        let left = crate::left::end_left(&self.plan.places.home);
+        let index = ledger::index(&self.journal.lines()?)
             .and_then(|index| hash_of(&index))
-            .map_err(|error| broken(error.to_string()))?;
+            .map_err(|error| RecorderError::new(Fault::Violation, error))?;
         let log_hash = self.journal.log_hash();
-        let left = crate::inside::end_left(&self.plan.places.home);
         self.run.left_running = left;
         self.run.reason = reason.clone();
         self.run.denials_unseen = self.denials.len() as u64;
@@ -557,7 +553,11 @@ impl Driver<'_> {
             tool_log_index_hash: index,
             run_hash,
         }))?;
-        Ok(reason)
+        Ok(Driven {
+            reason,
+            ledger_hash: self.journal.last_hash().to_owned(),
+            bytes: self.journal.bytes(),
+        })
     }
 }
 

@@ -116,6 +116,17 @@ pub enum Proof<'j> {
 /// The reason of an episode that nothing proves.
 pub const UNPROVEN: &str = "ADAPTER_MISCONFIGURED/unproven";
 
+/// How an episode ended, as the driver knows it. The agent can change every file that the driver leaves, but not this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Driven {
+    /// Why it failed, if it did.
+    pub reason: Option<String>,
+    /// The hash of the last line of the ledger, which stands for all of the episode.
+    pub ledger_hash: String,
+    /// How many bytes the driver wrote.
+    pub bytes: u64,
+}
+
 /// What became of an episode.
 #[derive(Debug, Clone)]
 pub struct Report {

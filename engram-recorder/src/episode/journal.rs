@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use engram_profiles::ProfileHash;
 use engram_profiles::episode::{Ids, Record};
 use engram_profiles::hash;
-use engram_profiles::ledger::{Entry, Ledger};
+use engram_profiles::ledger::{self, Entry, Ledger, Line};
 use engram_profiles::profile::Keep;
 use jiff::{Timestamp, ToSpan};
 use rustix::fs::{Mode, OFlags};
@@ -92,6 +93,7 @@ pub struct Journal {
     log: File,
     ledger_file: File,
     ledger: Ledger,
+    ledger_bytes: usize,
     clock: Clock,
     bytes: u64,
     /// Of the log as it was written: the file may be changed while the agent runs.
@@ -108,7 +110,13 @@ impl Journal {
         let io = |error: std::io::Error| RecorderError::io(directory, &error);
         fs::create_dir_all(directory.join(OBJECTS)).map_err(io)?;
         let log = File::create_new(directory.join(LOG)).map_err(io)?;
-        let ledger_file = File::create_new(directory.join(LEDGER)).map_err(io)?;
+        // It is read again by this handle: the agent may put something else under the name.
+        let ledger_file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(directory.join(LEDGER))
+            .map_err(io)?;
         let folder = File::open(directory).map_err(io)?;
         let objects = File::open(directory.join(OBJECTS)).map_err(io)?;
         let directory = directory.to_owned();
@@ -120,6 +128,7 @@ impl Journal {
             log,
             ledger_file,
             ledger: Ledger::new(ids),
+            ledger_bytes: 0,
             clock: Clock::new(times),
             bytes: 0,
             log_hash,
@@ -166,9 +175,34 @@ impl Journal {
             .line(time.as_deref(), entry)
             .map_err(|error| RecorderError::new(Fault::Io, error))?;
         self.bytes += line.len() as u64;
+        self.ledger_bytes += line.len();
         self.ledger_file
             .write_all(line.as_bytes())
             .map_err(|error| RecorderError::io(&self.directory.join(LEDGER), &error))
+    }
+
+    /// The lines of the ledger as they are on the disk.
+    ///
+    /// # Errors
+    /// `io`; `adapter_protocol_violation` if they are not those that were written.
+    pub fn lines(&self) -> Result<Vec<Line>, RecorderError> {
+        let broken =
+            |error: String| RecorderError::new(Fault::Violation, format!("{LEDGER}: {error}"));
+        let mut bytes = vec![0; self.ledger_bytes];
+        self.ledger_file
+            .read_exact_at(&mut bytes, 0)
+            .map_err(|error| broken(error.to_string()))?;
+        let lines = ledger::verify(&bytes).map_err(|error| broken(error.to_string()))?;
+        if ledger::last_hash(&bytes) == self.ledger.last_hash() {
+            Ok(lines)
+        } else {
+            Err(broken("it is another one".to_owned()))
+        }
+    }
+
+    /// The hash of the last line of the ledger, which stands for all of it.
+    pub fn last_hash(&self) -> &str {
+        self.ledger.last_hash()
     }
 
     /// Keeps an object under its hash, and returns the hash.
@@ -203,6 +237,7 @@ impl Journal {
     /// # Errors
     /// `io`, also if something is there already.
     pub fn file(&mut self, name: &str, bytes: &[u8]) -> Result<(), RecorderError> {
+        self.bytes += bytes.len() as u64;
         make(&self.folder, name, bytes)
             .map_err(|error| RecorderError::io(&self.directory.join(name), &error))
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use engram_profiles::Profile;
 use engram_profiles::episode::Ids;
+use engram_profiles::ledger;
 use engram_profiles::receipt::{Egress, Verdict};
 use serde::de::DeserializeOwned;
 
@@ -36,12 +37,13 @@ pub use journal::Times;
 pub use script::Script;
 pub use verify::{Review, Verified, verify};
 
-use self::journal::MAX_FILE;
+use self::job::Driven;
+use self::journal::{LEDGER, MAX_FILE};
 use crate::bounded;
 use crate::conform::{self, Outcome};
 use crate::error::{Fault, RecorderError};
-use crate::inside::end_left;
 use crate::isolation::{self, Isolation, PASSWD, Places, give_away};
+use crate::left::end_left;
 use crate::program::{self, node_directory};
 use crate::sandbox::write;
 use crate::stop::Stop;
@@ -113,9 +115,9 @@ impl Job<'_> {
         let part = WorkFolder::make(".engram-episode-", Some(above))?;
         let staged = part.path().join("episode");
         fs::create_dir(&staged).map_err(io)?;
-        let driven = driven.and_then(|reason| {
-            let copied = copy(work.path(), &staged);
-            copied.map(|()| reason).map_err(|error| {
+        let driven = driven.and_then(|driven| {
+            let copied = copy(work.path(), &staged, &driven);
+            copied.map(|()| driven.reason).map_err(|error| {
                 outcomes.push(Outcome::of(checks::END, Verdict::Blocked, error.what));
                 driver::violation("receipt")
             })
@@ -322,18 +324,27 @@ pub fn run_file(path: &Path) -> Result<(), RecorderError> {
     )
 }
 
-/// Copies what the driver has left in the work folder. No link is followed.
-fn copy(work: &Path, to: &Path) -> Result<(), RecorderError> {
+/// Copies what the driver has left in the work folder. No link is followed, and another episode in its place is refused.
+fn copy(work: &Path, to: &Path, driven: &Driven) -> Result<(), RecorderError> {
     let from = work.join(OUT);
     if !from.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         let what = format!("{OUT} is no directory any more");
         return Err(RecorderError::new(Fault::Violation, what));
     }
+    // A file without blocks costs the agent nothing, and its copy would fill the disk.
+    let mut left = driven.bytes;
     for path in engram_conformance::files(&from) {
         let below = path.strip_prefix(work).unwrap_or(&path);
-        let bytes = bounded::read_below(work, below, MAX_FILE)
+        let bytes = bounded::read_below(work, below, MAX_FILE.min(left))
             .map_err(|error| RecorderError::io(&path, &error))?;
+        left -= bytes.len() as u64;
         write(&to.join(path.strip_prefix(&from).unwrap_or(&path)), &bytes)?;
     }
-    Ok(())
+    let copied = bounded::read_left(&to.join(LEDGER), MAX_FILE).unwrap_or_default();
+    if ledger::last_hash(&copied) == driven.ledger_hash {
+        Ok(())
+    } else {
+        let what = format!("{OUT}: it is not the episode that the driver wrote");
+        Err(RecorderError::new(Fault::Violation, what))
+    }
 }

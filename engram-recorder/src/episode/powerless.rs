@@ -155,7 +155,7 @@ pub fn run(plan: &Plan, stop: &Stop) -> Result<Found, RecorderError> {
         }
         left = now;
     }
-    crate::inside::end_left(home);
+    crate::left::end_left(home);
     let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     let truth = stage.truth();
     let mut acted = changed(&truth);

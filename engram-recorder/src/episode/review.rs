@@ -105,17 +105,11 @@ pub fn blocked(plan: &Plan, directory: &Path, reason: &str) -> Result<(), Record
 fn receipt(plan: &Plan, directory: &Path, outcomes: &[Outcome]) -> Result<(), RecorderError> {
     let lines = contents(directory)?;
     let index = ended(&lines).map(|end| end.tool_log_index_hash.clone());
-    let ledger = read(&directory.join(LEDGER))?;
-    let last = ledger
-        .strip_suffix(b"\n")
-        .unwrap_or(&ledger)
-        .rsplit(|byte| *byte == b'\n')
-        .next()
-        .unwrap_or_default();
+    let last_hash = ledger::last_hash(&read(&directory.join(LEDGER))?);
     let receipt = ReviewReceipt {
         profile_hash: plan.ids.adapter_profile_hash.clone(),
         version: plan.version.clone(),
-        episode_hash: blake3::hash(last).to_hex().to_string(),
+        episode_hash: last_hash,
         tool_log_index_hash: index.ok_or_else(|| {
             RecorderError::new(Fault::Violation, format!("{LEDGER}: it has no end"))
         })?,

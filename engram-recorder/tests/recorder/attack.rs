@@ -119,11 +119,49 @@ fn log_and_ledger_that_the_agent_changes_have_no_receipt() {
             "{file}"
         );
     }
+    let large = asks(":", "truncate -s 300M \"$HOME/../episode/cas/large\"");
+    let directory = tempfile::tempdir().unwrap();
+    let exe = reader(directory.path(), &large);
+    let (report, _) = run(&directory, &profile(|_| {}), &exe);
+    assert!(
+        format!("{report:?}").contains("cas/large: more than"),
+        "{report:?}"
+    );
     let body = format!(
         "p=$(cat); nonce \"$p\"; {}",
         asks(":", "rm -rf \"$HOME/../episode\"")
     );
     assert_eq!(reason(&body, |_| {}), "ADAPTER_MISCONFIGURED/start");
+}
+
+/// The episode of an honest run is whole. Another run puts it in the place of its own, which has a request more.
+#[test]
+fn another_whole_episode_in_the_place_of_the_own_one_has_no_receipt() {
+    let directory = tempfile::tempdir().unwrap();
+    let (profile, forged) = (profile(|_| {}), directory.path().join("forged"));
+    let honest = reader(directory.path(), &asks(":", ":"));
+    holds(&run_with(&forged, &profile, &honest, Times::LeftOut));
+    let ledger = fs::read_to_string(forged.join(journal::LEDGER)).unwrap();
+    let (driven, _) = ledger.trim_end().rsplit_once('\n').unwrap();
+    fs::write(forged.join(journal::LEDGER), format!("{driven}\n")).unwrap();
+    for name in [journal::SUMS, journal::TAPE] {
+        fs::remove_file(forged.join(name)).unwrap();
+    }
+    let swap = format!(
+        "mv \"$HOME/../episode\" \"$HOME/../real\"; cp -r {} \"$HOME/../episode\"",
+        forged.display()
+    );
+    let liar = format!(
+        "case \"$p\" in *'r2 '*) {swap}; {DONE};; *'r1 '*) ask r2 write '{{\"path\":\"a\",\"text\":\"b\"}}';; *) ask r1 list '{{\"path\":\".\"}}';; esac"
+    );
+    let out = directory.path().join("out");
+    let exe = reader(directory.path(), &liar);
+    let report = run_with(&out, &profile, &exe, Times::LeftOut);
+    assert_eq!(
+        report.reason.as_deref(),
+        Some("ADAPTER_PROTOCOL_VIOLATION/receipt"),
+        "{report:?}"
+    );
 }
 
 #[test]

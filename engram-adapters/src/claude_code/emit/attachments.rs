@@ -90,10 +90,16 @@ impl<'a> AttachmentLine<'a> {
                 emit_value(self.kind(), value, field, out);
             }
             Context::File { name, text: field } => {
+                let words = match field {
+                    "/rendered" => {
+                        elements(self.line.rendered()).find_map(|part| part.member("content"))
+                    }
+                    field => self.field(field),
+                };
                 emit_file_text(
                     self.kind(),
                     text(self.field(name)),
-                    text(self.field(field)),
+                    text(words),
                     Pointer::At(field),
                     out,
                 );

@@ -52,6 +52,11 @@ fn system_handler(kind: SystemKind) -> Result<Handler, Outcome> {
         SystemKind::MicrocompactBoundary
         | SystemKind::BridgeStatus
         | SystemKind::AwaySummary
+        | SystemKind::AgentsKilled
+        | SystemKind::MemorySaved
+        | SystemKind::PermissionRetry
+        | SystemKind::FileSnapshot
+        | SystemKind::ModelConsentFallback
         | SystemKind::ScheduledTaskFire => system::notice,
         SystemKind::Informational => system::informational,
         SystemKind::StopHookSummary => system::stop_hook_summary,

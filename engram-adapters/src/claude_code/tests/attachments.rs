@@ -345,6 +345,30 @@ fn what_a_prompt_mentions_is_context_as_the_log_has_it() {
 }
 
 #[test]
+fn a_file_that_was_not_read_is_context() {
+    let mut mention = attached(
+        1,
+        json!({"type": "at_mention_reference", "mentions": ["/p/big.txt"], "unread": "too_large", "fileSize": 2_160_000,
+            "displayPath": "big.txt"}),
+    );
+    mention["rendered"] = json!([{"content": "The user @-mentioned /p/big.txt (2.1MB)."}]);
+    let found = events(&[mention], "meta");
+    let found = found
+        .iter()
+        .find(|event| event["name"] == "at_mention_reference")
+        .unwrap();
+    assert_eq!(
+        json!([found["label"], found["name"], found["file"], found["text"]]),
+        json!([
+            "context",
+            "at_mention_reference",
+            "big.txt",
+            "The user @-mentioned /p/big.txt (2.1MB)."
+        ])
+    );
+}
+
+#[test]
 fn changed_settings_are_context() {
     let environment = json!({"workingDirectory": "/p", "isWorktree": false, "isGitRepo": true, "additionalWorkingDirectories": ["/q"],
         "platform": "linux", "shell": "bash", "osVersion": "Linux"});

@@ -14,7 +14,8 @@ use super::state::{CallFate, Events};
 use crate::gemini::descriptor::TOOLS;
 use crate::gemini::readers::{Call, FunctionCall, FunctionResponse};
 use crate::gemini::schema::{
-    MASKED_OUTPUT, may_have_context, parts, raw, split_context, without_hook,
+    MASKED_OUTPUT, ends_with_hook, may_have_context, parts, raw, split_context, split_hook,
+    without_hook,
 };
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, Value, raw_str, text};
@@ -37,6 +38,17 @@ const CANCELLED: &str = "\"[Operation Cancelled]";
 /// The line that has a command's exit code: always up to 0.30.1, from 0.31.0 only if it is not 0.
 const EXIT_CODE: &str = "Exit Code: ";
 
+/// The line that has the signal that ended a command, and what stands there of one that ended by itself (up to 0.30.1).
+const SIGNAL: &str = "Signal: ";
+const NO_SIGNAL: [&str; 2] = ["(none)", "0"];
+
+/// How the harness says that its own check stopped a command, as raw JSON: to the model, and at the terminal (0.61.0, recorded). The log calls
+/// such a call a success.
+const BLOCKED: [&str; 2] = ["Command injection detected: ", "Blocked: "];
+
+/// What stands around an output that may have instructions of others (0.61.0, recorded).
+const UNTRUSTED: [&str; 2] = ["<untrusted_context>\n", "\n</untrusted_context>"];
+
 /// The line that has what a command printed, and what stands there if it printed nothing (0.4.1 to 0.61.0: recorded).
 const OUTPUT: &str = "Output: ";
 const EMPTY: &str = "(empty)";
@@ -45,7 +57,7 @@ const EMPTY: &str = "(empty)";
 const BEHIND_OUTPUT: [&str; 6] = [
     "Error: ",
     EXIT_CODE,
-    "Signal: ",
+    SIGNAL,
     "Background PIDs: ",
     "Process Group PGID: ",
     "</untrusted_context>",
@@ -242,16 +254,24 @@ impl Events {
             texts.error.joined(&mut error),
         );
         let is_command = TOOLS.kind(&end.tool.decode_lossy()) == ToolKind::Execute;
-        let exit = if is_command {
-            exit_code(stdout, end.display)
-        } else {
-            None
-        };
+        let last_line = |begin| last_line(stdout?, end.display?, begin).filter(|_| is_command);
+        let exit = last_line(EXIT_CODE).and_then(|code| code.parse().ok());
+        let [to_model, at_terminal] = BLOCKED;
+        let is_blocked = is_command
+            && raw_str(end.display).starts_with(at_terminal)
+            && stdout.is_some_and(|output| output.starts_with(to_model));
         // A command that failed is a successful call of the tool.
-        let status = if exit.is_some_and(|exit| exit != 0) && end.status == Some(Status::Ok) {
-            Some(Status::Error)
+        let has_failed = exit.is_some_and(|exit| exit != 0)
+            || last_line(SIGNAL).is_some_and(|signal| !NO_SIGNAL.contains(&signal));
+        let status = match end.status {
+            Some(Status::Ok) if is_blocked => Some(Status::Denied),
+            Some(Status::Ok) if has_failed => Some(Status::Error),
+            status => status,
+        };
+        let (stdout, stderr) = if is_blocked {
+            (None, stdout)
         } else {
-            end.status
+            (stdout, stderr)
         };
         let path = stdout.and_then(full_output_path);
         let artifact = path.as_deref().map(|path| {
@@ -268,13 +288,12 @@ impl Events {
             }
         });
         let decoded = stdout
-            .filter(|_| is_command && path.is_none())
+            .filter(|output| path.is_none() && (is_command || is_wrapped(*output)))
             .and_then(|output| output.decode().ok());
         let shown = text(end.display).and_then(|shown| shown.decode().ok());
         let printed = decoded
             .as_deref()
-            .zip(shown.as_deref())
-            .and_then(|(output, shown)| printed(output, shown));
+            .and_then(|output| own_output(output, shown.as_deref(), is_command));
         let own = match printed {
             Some("") => None,
             Some(printed) => Some(Text::Plain(printed)),
@@ -295,6 +314,9 @@ impl Events {
         out.emit(result, place);
         if let Some(for_model) = stdout.filter(|_| printed.is_some()) {
             emit_context("tool_result", for_model, place, out);
+        }
+        if let Some((_, words)) = decoded.as_deref().and_then(split_hook) {
+            emit_context("hook", Text::Plain(words), place, out);
         }
         if let Some(stdout) = stdout {
             emit_found_context(stdout, place, out);
@@ -344,17 +366,38 @@ fn made_call<'a>(
     }
 }
 
-/// The exit code that the harness says after the output of a command.
+/// The rest of the line that the harness writes after the output of a command, and that begins so.
 ///
-/// The command itself may print such a line. So the code is used only if the command's own output, which the terminal shows, has none.
-fn exit_code(output: Option<Text<'_>>, display: Field<'_>) -> Option<i64> {
-    display
-        .filter(|display| memmem::find(display.raw().as_bytes(), EXIT_CODE.as_bytes()).is_none())?;
+/// The command itself may print such a line. So the line is used only if the command's own output, which the terminal shows, has none.
+fn last_line<'a>(output: Text<'a>, display: Value<'_>, begin: &str) -> Option<&'a str> {
+    if memmem::find(display.raw().as_bytes(), begin.as_bytes()).is_some() {
+        return None;
+    }
     // At most four other lines of the harness follow it, some of them with an empty line.
-    let mut last = output?.raw().trim_end_matches('"').rsplit("\\n").take(8);
-    last.find_map(|line| line.strip_prefix(EXIT_CODE))?
-        .parse()
-        .ok()
+    let mut last = output.raw().trim_end_matches('"').rsplit("\\n").take(8);
+    last.find_map(|line| line.strip_prefix(begin))
+}
+
+/// True if the harness may have put something around an output, or a hook behind it.
+fn is_wrapped(output: Text<'_>) -> bool {
+    output.starts_with(UNTRUSTED[0].trim()) || ends_with_hook(output.raw())
+}
+
+/// What a tool gave, of the text that the model got; `None` if that is all of the text, or nothing proves what it is.
+fn own_output<'t>(output: &'t str, shown: Option<&str>, is_command: bool) -> Option<&'t str> {
+    let bare = split_hook(output).map(|(before, _)| before);
+    let rest = bare.unwrap_or(output);
+    let own = match is_command {
+        true => shown.and_then(|shown| printed(rest, shown)),
+        false => {
+            let [begin, end] = UNTRUSTED;
+            let inside = rest
+                .strip_prefix(begin)
+                .and_then(|rest| rest.strip_suffix(end));
+            inside.filter(|inside| shown.is_some_and(|shown| shown.trim() == inside.trim()))
+        }
+    };
+    own.or(bare)
 }
 
 /// What a command printed, of the text that the model got. The terminal shows the same (`resultDisplay`), and proves where it ends: a command may
@@ -403,6 +446,13 @@ mod tests {
         let empty = "Output: (empty)\nExit Code: 1\nProcess Group PGID: 9";
         assert_eq!(printed(empty, "Command exited with code: 1"), Some(""));
         assert_eq!(printed(empty, EMPTY), Some(EMPTY));
+        let both = |output, shown| own_output(output, Some(shown), false);
+        let marked = "<untrusted_context>\n{}\n</untrusted_context>";
+        assert_eq!(both(marked, "{}"), Some("{}"));
+        assert_eq!(both(marked, "other"), None);
+        let hook = "done\n\n<hook_context>formatted</hook_context>";
+        assert_eq!(both(hook, ""), Some("done"));
+        assert_eq!(split_hook(hook), Some(("done", "formatted")));
         // The command printed a line like one of the harness.
         let text = "Output: a\nSignal: b\nProcess Group PGID: 9";
         assert_eq!(printed(text, "a\nSignal: b"), Some("a\nSignal: b"));

@@ -1,0 +1,178 @@
+//! Calls, the questions about them, and their results.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Decision, Status, ToolCall, ToolResult};
+use engram_core::ledger::Outcome;
+use engram_core::steps::{Emitter, Record};
+use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
+
+use super::files::file_events;
+use super::output::{exit, images, output};
+use super::state::{Connection, State};
+use crate::acp::descriptor::TOOLS;
+use crate::acp::message::{at, key};
+use crate::acp::notes::name_of;
+use crate::acp::plan::CallPlan;
+use crate::acp::readers::Call;
+use crate::shared::value::{Field, Value, raw_str, text};
+
+/// The kind of a call: by its name, else by the word of the protocol for what it does.
+fn kind_of(tool: &str, word: &str) -> ToolKind {
+    let kind = TOOLS.resolve(tool).or_else(|| TOOLS.resolve(word));
+    kind.unwrap_or(ToolKind::Other)
+}
+
+/// The call that a line is about.
+pub fn call_of(value: Value<'_>) -> Call<'_> {
+    let call = at(value, "m/params/update").or_else(|| at(value, "m/params/toolCall"));
+    Call::lenient_opt(call)
+}
+
+/// Reads the call of a line: of the current one, or of another one.
+pub fn read<T>(
+    record: &Record<'_>,
+    number: Option<usize>,
+    then: impl FnOnce(&Call<'_>) -> T,
+) -> Option<T> {
+    let number = number?;
+    if number == record.number {
+        return Some(then(&call_of(record.value)));
+    }
+    let mut other = record.others.get(number)?;
+    let value = other.value()?;
+    Some(then(&call_of(value)))
+}
+
+/// A line about a call: the call where its arguments are, the result where it ends.
+pub fn update(
+    (connection, state): (&Connection, &mut State),
+    record: &Record<'_>,
+    plan: &CallPlan,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let update = call_of(record.value);
+    if record.number == plan.args {
+        call(state, record, (plan, &update), out);
+    }
+    if Some(record.number) == plan.end {
+        result((connection, state), record, (plan, &update), out);
+    }
+    match (
+        out.has_events(),
+        at(record.value, "m/params/update/sessionUpdate"),
+    ) {
+        (false, Some(name)) if name.raw_str() == "tool_call" => {
+            Outcome::bookkeeping("session/update/tool_call", "call.progress")
+        }
+        (false, _) => Outcome::bookkeeping("session/update/tool_call_update", "call.progress"),
+        _ => Outcome::Mapped,
+    }
+}
+
+fn decoded(field: Field<'_>) -> Option<String> {
+    text(field).map(|text| text.decode_lossy().into_owned())
+}
+
+/// The call: the agent's name of the tool, else the word of the protocol for what it does.
+fn call(
+    state: &mut State,
+    record: &Record<'_>,
+    (plan, update): (&CallPlan, &Call<'_>),
+    out: &mut Emitter<'_>,
+) {
+    let word = read(record, plan.kind, |call| raw_str(call.kind()).to_owned());
+    let word = word.unwrap_or_default();
+    let name = read(record, plan.name, |call| decoded(name_of(call))).flatten();
+    let name = name.or_else(|| read(record, plan.title, |call| decoded(call.title())).flatten());
+    let tool = name
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| match word.as_str() {
+            "" => ToolKind::Other.as_str().to_owned(),
+            word => word.to_owned(),
+        });
+    let call = ToolCall {
+        call_id: text(update.id()),
+        args: update.input().map(Value::raw),
+        ..ToolCall::new(Text::Plain(&tool), kind_of(&tool, &word))
+    };
+    out.emit(call, Pointer::At("/m/params/update"));
+    state.calls.open(key(update.id()), tool);
+}
+
+/// The agent asks whether a call may run.
+pub fn ask(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) {
+    let call = call_of(record.value);
+    let tool = state.calls.get(key(call.id())).map(String::as_str);
+    let asked = Decision::Ask.of_call(tool.map(Text::Plain), text(call.id()), None);
+    out.emit(asked, Pointer::At("/m/params/toolCall"));
+}
+
+/// The person's answer. What an option allows is in the question.
+pub fn decided(state: &mut State, record: &Record<'_>, question: Value<'_>, out: &mut Emitter<'_>) {
+    let outcome =
+        |name| at(record.value, "m/result/outcome").and_then(|outcome| outcome.member(name));
+    let chosen = outcome("optionId").map(Value::raw);
+    let options = at(question, "m/params/options");
+    let mut options = options.into_iter().flat_map(Value::elements);
+    let option = options
+        .find(|option| chosen.is_some() && option.member("optionId").map(Value::raw) == chosen);
+    let kind = raw_str(option.and_then(|option| option.member("kind")));
+    let decision = match kind.starts_with("allow") {
+        true => Decision::Allow,
+        false => Decision::Deny,
+    };
+    let call = call_of(question);
+    if decision == Decision::Deny {
+        state.denied.insert(key(call.id()));
+    }
+    let tool = state.calls.get(key(call.id())).map(String::as_str);
+    let reason = if kind.is_empty() {
+        raw_str(outcome("outcome"))
+    } else {
+        kind
+    };
+    let decided = decision.of_call(
+        tool.map(Text::Plain),
+        text(call.id()),
+        Some(Text::Plain(reason)),
+    );
+    out.emit(decided, Pointer::At("/m/result/outcome"));
+}
+
+fn result(
+    (connection, state): (&Connection, &mut State),
+    record: &Record<'_>,
+    (plan, update): (&CallPlan, &Call<'_>),
+    out: &mut Emitter<'_>,
+) {
+    let tool = state.calls.close(key(update.id())).unwrap_or_default();
+    let is_ok = raw_str(update.status()) == "completed";
+    let status = match is_ok {
+        true => Status::Ok,
+        false if state.denied.contains(&key(update.id())) => Status::Denied,
+        false => Status::Error,
+    };
+    let exit = exit(update);
+    let said = output(update, status == Status::Ok || exit.is_some());
+    let raw = update.output();
+    let is_cut = |path| {
+        raw.and_then(|raw| at(raw, path))
+            .is_some_and(Value::is_true)
+    };
+    let event = ToolResult {
+        tool: (!tool.is_empty()).then_some(Text::Plain(&tool)),
+        call_id: text(update.id()),
+        status: Some(status),
+        exit,
+        stdout: said.stdout.as_deref().map(Text::Plain),
+        stderr: said.stderr.as_deref().map(Text::Plain),
+        truncated: is_cut("truncated") || is_cut("metadata/truncated"),
+        attachments: images(update),
+        ..ToolResult::default()
+    };
+    out.emit(event, Pointer::At("/m/params/update"));
+    if is_ok {
+        file_events((connection, state), record, (plan, update), out);
+    }
+}

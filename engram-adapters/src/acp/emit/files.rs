@@ -1,0 +1,217 @@
+//! What a completed call read and changed. A change is a proposal until its call has completed.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{CodeEdit, CodeRead, EditOp, Range};
+use engram_core::hash::Hash;
+use engram_core::keys::hash64;
+use engram_core::steps::{Emitter, Record};
+use engram_core::text::Text;
+
+use super::calls::read;
+use super::state::{Connection, State};
+use crate::acp::message::at;
+use crate::acp::notes::{diffs, place_of};
+use crate::acp::plan::CallPlan;
+use crate::acp::readers::{Call, Diff};
+use crate::shared::spans::{
+    ChangedSpan, set_snippet, set_whole_file, span_facts, without_final_line_end,
+};
+use crate::shared::value::{Field, Value, count, raw_str, text};
+
+const UPDATE: Pointer<'static> = Pointer::At("/m/params/update");
+/// The highest line number that is accepted. Adding a number of lines to it cannot overflow.
+const LAST_LINE: u64 = 1 << 40;
+/// Kilo and OpenCode cut a longer line of what they read.
+const CUT_LINE: usize = 2000;
+
+/// What is known of a completed call beside its last line.
+struct Done<'c, 'a> {
+    connection: &'c Connection,
+    call_id: Option<Text<'a>>,
+    /// What the agent said of the output.
+    raw: Field<'a>,
+}
+
+fn decoded(field: Field<'_>) -> Option<String> {
+    text(field).map(|text| text.decode_lossy().into_owned())
+}
+
+/// The reads and edits of a call that has completed.
+pub fn file_events(
+    (connection, state): (&Connection, &mut State),
+    record: &Record<'_>,
+    (plan, update): (&CallPlan, &Call<'_>),
+    out: &mut Emitter<'_>,
+) {
+    let done = Done {
+        connection,
+        call_id: text(update.id()),
+        raw: update.output(),
+    };
+    let word = read(record, plan.kind, |call| raw_str(call.kind()).to_owned());
+    let place = read(record, plan.place, |call| decoded(place_of(call))).flatten();
+    let content = read(record, Some(plan.args), written).flatten();
+    let has_diffs = read(record, plan.diff, |call| {
+        for diff in diffs(call) {
+            change(&done, &diff, content.as_deref(), out);
+            state.files.insert(hash64(raw_str(diff.path())));
+        }
+    });
+    let (Some(file), None) = (place, has_diffs) else {
+        return;
+    };
+    let is_known = !state.files.insert(hash64(file.as_str()));
+    match word.as_deref() {
+        Some("read") => lines(&done, &file, out),
+        Some("edit") => write(&done, &file, (content.as_deref(), is_known), out),
+        Some("delete") => {
+            let edit = CodeEdit {
+                call_id: done.call_id,
+                ..CodeEdit::new(EditOp::Delete, Text::Plain(&file))
+            };
+            out.emit(edit, UPDATE);
+        }
+        _ => {}
+    }
+}
+
+/// The content of a file that a call writes as a whole: `content` (Kimi Code, Kilo, Qwen Code, Vibe), `file_text` (Copilot CLI).
+fn written(call: &Call<'_>) -> Option<String> {
+    let input = call.input()?;
+    decoded(
+        input
+            .member("content")
+            .or_else(|| input.member("file_text")),
+    )
+}
+
+/// A change that the call shows. Its texts are of a part of the file, unless the agent says more about the whole file.
+fn change(done: &Done<'_, '_>, diff: &Diff<'_>, content: Option<&str>, out: &mut Emitter<'_>) {
+    let Some(file) = text(diff.path()) else {
+        return;
+    };
+    let (old, new) = (decoded(diff.old()), decoded(diff.new()));
+    let whole = |text: &'_ Option<String>| done.connection.whole(text.as_deref()).is_some();
+    let is_new = old.as_deref().is_none_or(str::is_empty);
+    let event = |op| CodeEdit {
+        call_id: done.call_id,
+        ..CodeEdit::new(op, file)
+    };
+    let (Some(new), true) = (new.as_deref(), whole(&new) && (is_new || whole(&old))) else {
+        out.emit(event(EditOp::Update), UPDATE);
+        return;
+    };
+    // The text is what the call wrote as a whole file, or a new file has no text before.
+    if is_new && (content == Some(new) || diff.old().is_none()) {
+        let mut event = event(EditOp::Create);
+        set_whole_file(&mut event, new);
+        out.emit(event, UPDATE);
+        return;
+    }
+    let mut event = event(EditOp::Update);
+    match files(done, old.as_deref().unwrap_or_default(), new) {
+        Some((before, after)) => set_files(&mut event, &before, &after),
+        None => set_snippet(&mut event, old.as_deref(), Some(new)),
+    }
+    out.emit(event, UPDATE);
+}
+
+/// The whole file before and after, where the agent says it: Qwen Code has both, Vibe the file before and how often the text was replaced.
+fn files(done: &Done<'_, '_>, old: &str, new: &str) -> Option<(String, String)> {
+    let raw = done.raw?;
+    let of = |name| decoded(raw.member(name));
+    if let (Some(before), Some(after)) = (of("originalContent"), of("newContent"))
+        && before == old
+        && after == new
+    {
+        return Some((before, after));
+    }
+    let before = of("previousContent").filter(|_| !old.is_empty())?;
+    let times = raw.member("occurrences")?.elements().count();
+    let is_whole = done.connection.whole(Some(&before)).is_some();
+    let after = before.replace(old, new);
+    (is_whole && times > 0 && before.matches(old).count() == times).then_some((before, after))
+}
+
+fn set_files(edit: &mut CodeEdit<'_>, before: &str, after: &str) {
+    ChangedSpan::trimmed(1, before, 1, after).set_in(edit);
+    edit.file_before_hash = Hash::of_lossless_text(before);
+    edit.file_after_hash = Hash::of_lossless_text(after);
+}
+
+/// A file of which the call shows no change. With its content it was written as a whole; Kilo and OpenCode say whether it was there.
+fn write(
+    done: &Done<'_, '_>,
+    file: &str,
+    (content, is_known): (Option<&str>, bool),
+    out: &mut Emitter<'_>,
+) {
+    let exists = done.raw.and_then(|raw| at(raw, "metadata/exists"));
+    let was_there = exists.map_or(is_known, Value::is_true);
+    let op = match (content, was_there) {
+        (None, _) => EditOp::Update,
+        (Some(_), true) => EditOp::Overwrite,
+        (Some(_), false) => EditOp::Create,
+    };
+    let mut event = CodeEdit {
+        call_id: done.call_id,
+        ..CodeEdit::new(op, Text::Plain(file))
+    };
+    if let Some(content) = done.connection.whole(content) {
+        set_whole_file(&mut event, content);
+    }
+    out.emit(event, UPDATE);
+}
+
+/// A read, with its lines where the agent says them: Vibe, Kilo and OpenCode.
+fn lines(done: &Done<'_, '_>, file: &str, out: &mut Emitter<'_>) {
+    let mut event = CodeRead {
+        call_id: done.call_id,
+        ..CodeRead::new(Text::Plain(file))
+    };
+    if let Some(raw) = done.raw
+        && let Some((range, total, text)) = of_vibe(raw).or_else(|| of_kilo(raw))
+    {
+        event.range = Some(range);
+        event.total_lines = total;
+        let is_cut = text.lines().any(|line| line.len() >= CUT_LINE);
+        if let Some(text) = done.connection.whole(Some(&text)).filter(|_| !is_cut) {
+            (event.hash, event.anchor_hashes, event.text) = span_facts(text);
+        }
+    }
+    out.emit(event, UPDATE);
+}
+
+/// The lines, the number of lines of the file, and the text.
+type Lines = (Range, Option<u64>, String);
+
+fn of_vibe(raw: Value<'_>) -> Option<Lines> {
+    let first = count(raw.member("startLine"))?;
+    let lines = count(raw.member("numLines"))?;
+    let content = decoded(raw.member("content"))?;
+    let text = without_final_line_end(&content);
+    Some((
+        range(first, lines, text)?,
+        count(raw.member("totalLines")),
+        text.to_owned(),
+    ))
+}
+
+fn of_kilo(raw: Value<'_>) -> Option<Lines> {
+    let shown = at(raw, "metadata/display")?;
+    let first = count(shown.member("lineStart"))?;
+    let last = count(shown.member("lineEnd"))?;
+    let text = decoded(shown.member("text"))?;
+    let range = range(first, (last + 1).checked_sub(first)?, &text)?;
+    Some((range, count(shown.member("totalLines")), text))
+}
+
+/// The range of so many lines, if the text has as many.
+fn range(first: u64, lines: u64, text: &str) -> Option<Range> {
+    let is_right =
+        lines > 0 && first > 0 && first <= LAST_LINE && text.split('\n').count() as u64 == lines;
+    is_right.then(|| Range {
+        first,
+        last: first + lines - 1,
+    })
+}

@@ -1,0 +1,99 @@
+//! What a call returned: the text that the model was given, as far as the agent says it.
+
+use std::borrow::Cow;
+
+use engram_core::event::Attachment;
+
+use crate::acp::message::at;
+use crate::acp::readers::{Block, Call};
+use crate::shared::media::base64_hash;
+use crate::shared::value::{Value, integer, raw_str, text};
+
+/// The output of a call.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Output<'a> {
+    pub stdout: Option<Cow<'a, str>>,
+    pub stderr: Option<Cow<'a, str>>,
+}
+
+/// The texts that a client shows of a call.
+fn shown<'a>(call: &Call<'a>) -> Option<Cow<'a, str>> {
+    let items = call.content().into_iter().flat_map(Value::elements);
+    let mut texts = items
+        .filter(|item| raw_str(item.member("type")) == "content")
+        .filter_map(|item| text(at(item, "content/text")))
+        .map(|text| text.decode_lossy());
+    let first = texts.next()?;
+    let all = texts.fold(first, |all, next| format!("{all}\n{next}").into());
+    Some(all).filter(|text| !text.is_empty())
+}
+
+/// The output. What an agent gives the model is in `rawOutput` (Kilo and OpenCode: `output`; Vibe: `stdout`, `stderr`, `content`; Copilot CLI:
+/// `content`, `message`), or it is what the client shows (Kimi Code, Qwen Code).
+pub fn output<'a>(call: &Call<'a>, ran: bool) -> Output<'a> {
+    let raw = call.output();
+    let of = |path: &str| {
+        let found = raw.and_then(|raw| text(at(raw, path)));
+        found
+            .map(|text| text.decode_lossy())
+            .filter(|text| !text.is_empty())
+    };
+    let is_shell = raw.is_some_and(|raw| raw_str(raw.member("type")) == "shell_result");
+    let (stdout, stderr) = (of("stdout"), of("stderr"));
+    if stdout.is_some() || stderr.is_some() {
+        return Output { stdout, stderr };
+    }
+    // What Vibe wrote to a file is no output of the call; what it read is.
+    let is_read = raw_str(call.kind()) == "read";
+    let said = of("output")
+        .filter(|_| !is_shell)
+        .or_else(|| of("content").filter(|_| is_read))
+        .or_else(|| shown(call))
+        .or_else(|| of("content"))
+        .or_else(|| {
+            of("error")
+                .or_else(|| of("error/message"))
+                .or_else(|| of("message"))
+        })
+        .or_else(|| raw.and_then(Value::text).map(|text| text.decode_lossy()))
+        .filter(|text| !text.is_empty());
+    match ran {
+        true => Output {
+            stdout: said,
+            stderr: None,
+        },
+        false => Output {
+            stdout: None,
+            stderr: said,
+        },
+    }
+}
+
+/// The exit code, where the agent adds it: Qwen Code, Kilo and OpenCode, Copilot CLI.
+pub fn exit(call: &Call<'_>) -> Option<i64> {
+    let raw = call.output()?;
+    let of_contents = || {
+        let mut contents = raw.member("contents")?.elements();
+        contents.find_map(|item| integer(item.member("exitCode")))
+    };
+    integer(raw.member("exitCode"))
+        .or_else(|| integer(at(raw, "metadata/exit")))
+        .or_else(of_contents)
+}
+
+/// The images that a call returned.
+pub fn images<'a>(call: &Call<'a>) -> Vec<Attachment<'a>> {
+    let items = call.content().into_iter().flat_map(Value::elements);
+    let image = |item: Value<'a>| {
+        let block = Block::lenient_opt(item.member("content"));
+        let data = text(block.data()).filter(|_| raw_str(block.kind()) == "image")?;
+        let (hash, bytes) = base64_hash(data).unzip();
+        Some(Attachment {
+            media_type: text(block.media_type()),
+            hash,
+            bytes,
+            name: text(block.uri()),
+        })
+    };
+    items.filter_map(image).collect()
+}

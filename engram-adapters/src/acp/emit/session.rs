@@ -1,0 +1,183 @@
+//! Facts about a session, and answers that say them.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Meta, SessionFacts};
+use engram_core::ledger::Outcome;
+use engram_core::steps::{Emitter, Record};
+use engram_core::text::Text;
+
+use super::state::{Connection, State};
+use super::usage::usage;
+use crate::acp::format::MessageKind;
+use crate::acp::message::at;
+use crate::shared::value::{Field, Value, amount, count, non_empty_text, raw_str, text};
+
+const PARAMS: Pointer<'static> = Pointer::At("/m/params");
+const RESULT: Pointer<'static> = Pointer::At("/m/result");
+const UPDATE: Pointer<'static> = Pointer::At("/m/params/update");
+
+fn facts(facts: SessionFacts<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
+    if !facts.is_empty() {
+        out.emit(Meta::Session(facts), pointer);
+    }
+}
+
+/// A request that begins a session, or goes on with one.
+pub fn begin(kind: MessageKind, record: &Record<'_>, out: &mut Emitter<'_>) {
+    let is_fork = kind == MessageKind::Fork;
+    let said = SessionFacts {
+        cwd: non_empty_text(at(record.value, "m/params/cwd")),
+        fork_of: non_empty_text(at(record.value, "m/params/sessionId")).filter(|_| is_fork),
+        ..SessionFacts::default()
+    };
+    facts(said, PARAMS, out);
+    if !out.has_events() {
+        out.emit(Meta::system(kind.name(), None), PARAMS);
+    }
+}
+
+/// The person chose a mode or a model.
+pub fn chosen(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) {
+    let params = |name| at(record.value, "m/params").and_then(|params| params.member(name));
+    let said = state
+        .stated
+        .changed(params("modelId"), params("modeId"), None);
+    facts(said, PARAMS, out);
+    if !out.has_events() {
+        let name = raw_str(at(record.value, "m/method"));
+        out.emit(
+            Meta::system(name, at(record.value, "m/params").map(Value::json)),
+            PARAMS,
+        );
+    }
+}
+
+/// The value of the setting of a category.
+fn setting<'a>(options: Field<'a>, category: &str) -> Field<'a> {
+    let mut options = options.into_iter().flat_map(Value::elements);
+    let of = options.find(|option| raw_str(option.member("category")) == category)?;
+    of.member("currentValue")
+}
+
+/// A change of settings, of the mode, of the title.
+pub fn changed(
+    kind: MessageKind,
+    state: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let update = at(record.value, "m/params/update");
+    let of = |name| update.and_then(|update| update.member(name));
+    let options = of("configOptions");
+    let mode = of("currentModeId").or(setting(options, "mode"));
+    let model = setting(options, "model");
+    let effort = setting(options, "thought_level");
+    let said = SessionFacts {
+        title: non_empty_text(of("title")),
+        ..state.stated.changed(model, mode, effort)
+    };
+    facts(said, UPDATE, out);
+    match kind {
+        _ if out.has_events() => Outcome::Mapped,
+        MessageKind::UpdateConfigOptionUpdate => Outcome::bookkeeping(kind.name(), "client.menu"),
+        _ => {
+            out.emit(Meta::system(kind.name(), non_empty_text(mode)), UPDATE);
+            Outcome::Mapped
+        }
+    }
+}
+
+/// The size of the context, and the cost so far.
+pub fn context(record: &Record<'_>, is_same: bool, out: &mut Emitter<'_>) -> Outcome {
+    let update = at(record.value, "m/params/update");
+    let of = |path| update.and_then(|update| at(update, path));
+    let is_dollars = raw_str(of("cost/currency")) == "USD";
+    let said = SessionFacts {
+        context_tokens: count(of("used")),
+        cost_total_usd: amount(of("cost/amount")).filter(|_| is_dollars),
+        ..SessionFacts::default()
+    };
+    if is_same || said.is_empty() {
+        return Outcome::duplicate(MessageKind::UpdateUsageUpdate.name(), "usage.same");
+    }
+    facts(said, UPDATE, out);
+    Outcome::Mapped
+}
+
+/// The answer to `initialize`: which agent it is.
+pub fn agent(connection: &mut Connection, record: &Record<'_>, out: &mut Emitter<'_>) {
+    let agent = at(record.value, "m/result/agentInfo");
+    let name = agent.and_then(|agent| text(agent.member("name")));
+    connection.agent = name
+        .map(|name| name.decode_lossy().into_owned())
+        .unwrap_or_default();
+    let version = at(record.value, "m/result/protocolVersion");
+    let said = agent.or(version).map(Value::json);
+    out.emit(Meta::system("agent", said), RESULT);
+}
+
+/// The answer that begins a session: agent, mode, model.
+pub fn began(
+    connection: &Connection,
+    state: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) {
+    let result = |path| at(record.value, "m/result").and_then(|result| at(result, path));
+    let options = result("configOptions");
+    let model = result("models/currentModelId").or(setting(options, "model"));
+    let mode = result("modes/currentModeId").or(setting(options, "mode"));
+    let agent = (!connection.agent.is_empty()).then_some(Text::Plain(&connection.agent));
+    let said = SessionFacts {
+        agent,
+        ..state
+            .stated
+            .changed(model, mode, setting(options, "thought_level"))
+    };
+    facts(said, RESULT, out);
+    if !out.has_events() {
+        out.emit(Meta::system("session", None), RESULT);
+    }
+}
+
+/// The answer to a prompt: tokens of the turn, unless the responses had them, and how it ended.
+pub fn turn_end(state: &State, record: &Record<'_>, out: &mut Emitter<'_>) {
+    let counts = at(record.value, "m/result/usage").filter(|_| !state.is_counted);
+    let stop = at(record.value, "m/result/stopReason");
+    if let Some(counts) = counts {
+        let mut usage = usage(counts);
+        usage.stop_reason = non_empty_text(stop);
+        out.emit(Meta::Usage(usage), Pointer::At("/m/result/usage"));
+    }
+    let pointer = Pointer::At("/m/result/stopReason");
+    if raw_str(stop) == "cancelled" {
+        out.emit(Meta::Interrupt { text: text(stop) }, pointer);
+    } else if counts.is_none() {
+        out.emit(Meta::system("stop_reason", text(stop)), pointer);
+    }
+}
+
+/// An error in place of a result.
+pub fn error(record: &Record<'_>, out: &mut Emitter<'_>) {
+    let error = |name| at(record.value, "m/error").and_then(|error| error.member(name));
+    let code = error("code").map(Value::json);
+    let pointer = Pointer::At("/m/error");
+    out.emit(Meta::error(code, text(error("message"))), pointer);
+    if let Some(data) = error("data") {
+        out.emit(
+            Meta::system("error_data", Some(data.text_or_json())),
+            pointer,
+        );
+    }
+}
+
+/// The result of a request of which the tape has no more than the JSON.
+pub fn result(method: &str, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let result = at(record.value, "m/result").filter(|result| !result.is_empty_object());
+    let Some(result) = result else {
+        return Outcome::bookkeeping("", "answer.empty");
+    };
+    let name = if method.is_empty() { "answer" } else { method };
+    out.emit(Meta::system(name, Some(result.text_or_json())), RESULT);
+    Outcome::Mapped
+}

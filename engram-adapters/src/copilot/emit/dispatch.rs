@@ -1,0 +1,176 @@
+//! Which handler a record has, and what stands before and behind its events.
+
+use engram_core::emit::{Pointer, RecordHeader};
+use engram_core::event::Meta;
+use engram_core::ledger::Outcome;
+use engram_core::steps::{Emitter, Record};
+
+use super::files::TurnFiles;
+use super::state::State;
+use super::{answers, edits, prompts, results, session, usage};
+use crate::copilot::format::EventKind;
+use crate::copilot::notes::kind_of;
+use crate::copilot::plan::Plan;
+use crate::copilot::readers::Event;
+use crate::copilot::snapshots::Snapshots;
+use crate::shared::time::tape_time;
+use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
+
+/// Emits the events of a session.
+pub struct Events {
+    plan: Plan,
+    state: State,
+}
+
+impl Events {
+    /// Events of the session with this id, with its snapshots.
+    pub fn new(session: Option<String>, snapshots: Snapshots) -> Events {
+        Events {
+            plan: Plan::default(),
+            state: State {
+                session,
+                snapshots,
+                ..State::default()
+            },
+        }
+    }
+
+    /// The snapshots of the session.
+    pub fn snapshots(&self) -> &Snapshots {
+        &self.state.snapshots
+    }
+
+    /// Takes what was decided.
+    pub fn decide(&mut self, plan: Plan) {
+        self.plan = plan;
+    }
+
+    /// The events of a record that the check has accepted.
+    pub fn record(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+        self.envelope(record.value, out);
+        let data = record.value.member("data");
+        let (Ok(kind), Some(data)) = (kind_of(record.value), data) else {
+            return Outcome::Mapped;
+        };
+        if let Some(turn) = self.plan.turns.get(&record.number) {
+            self.state.turn = TurnFiles::begin(turn, &self.state.snapshots, record.others);
+        }
+        let outcome = self.event(kind, record, data, out);
+        let is_silent = outcome == Outcome::Mapped
+            && !out.has_events()
+            && !self.plan.placed.contains_key(&record.number);
+        if is_silent {
+            let name = raw_str(record.value.member("type"));
+            out.emit(Meta::system(name, None), Pointer::Root);
+        }
+        self.counts(record, out);
+        let prompt = self.plan.ends.get(&record.number);
+        if let Some(turn) = prompt.and_then(|prompt| self.plan.turns.get(prompt)) {
+            edits::others(&self.state, turn, record, out);
+        }
+        outcome
+    }
+
+    /// Time, id and agent of a record.
+    pub fn envelope(&self, value: Value<'_>, out: &mut Emitter<'_>) {
+        let agent = agent(value).map(|agent| agent.decode_lossy());
+        out.set_source(self.state.session.as_deref(), agent.as_deref());
+        with_header(value, |header| out.set_header(header));
+    }
+
+    fn event(
+        &mut self,
+        kind: EventKind,
+        record: &Record<'_>,
+        data: Value<'_>,
+        out: &mut Emitter<'_>,
+    ) -> Outcome {
+        let state = &mut self.state;
+        match kind {
+            EventKind::Omitted(outcome) => return outcome,
+            EventKind::SessionStart
+            | EventKind::SessionResume
+            | EventKind::SessionModelChange
+            | EventKind::SubagentConfigured => session::facts(data, out),
+            EventKind::SessionContextChanged => session::context(data, out),
+            EventKind::SessionShutdown => {
+                let sums = self.plan.sums.get(&record.number).copied();
+                session::shutdown(state, data, sums, out);
+            }
+            EventKind::SessionUsageRecord => {
+                if !self.plan.placed.contains_key(&record.number) {
+                    usage::of_requests(data, "usage", out);
+                }
+            }
+            EventKind::SessionError => session::error("error", data, out),
+            EventKind::SessionInfo | EventKind::SessionWarning => session::notice(data, out),
+            EventKind::SessionCompactionComplete => session::compaction(data, out),
+            EventKind::SessionBinaryAsset => results::asset(state, data, out),
+            EventKind::SubagentStarted => session::agent(state, data, out),
+            EventKind::SubagentFailed => session::error("subagent", data, out),
+            EventKind::HookEnd => return session::hook(data, out),
+            EventKind::PermissionRequested => session::asks(state, data, out),
+            EventKind::PermissionCompleted => session::answers(state, data, out),
+            EventKind::Abort => session::abort(data, out),
+            EventKind::UserMessage => {
+                prompts::prompt(data, agent(record.value).is_some(), out);
+            }
+            EventKind::SystemMessage => prompts::system(data, out),
+            EventKind::SystemNotification => prompts::notice(data, out),
+            EventKind::AssistantMessage => answers::answer(data, out),
+            EventKind::ToolExecutionStart => {
+                answers::opens(state, record, data);
+                return self.begins(record.number, data, out);
+            }
+            EventKind::ToolExecutionComplete => results::result(state, record, data, out),
+        }
+        Outcome::Mapped
+    }
+
+    /// A call begins. A response has it already, unless a person made it.
+    fn begins(&self, number: usize, data: Value<'_>, out: &mut Emitter<'_>) -> Outcome {
+        if self.plan.repeated.contains_key(&number) {
+            return Outcome::duplicate("tool.execution_start", "call.started");
+        }
+        match self.plan.rewritten.contains_key(&number) {
+            true => answers::rewritten(data, out),
+            false => answers::begins(data, out),
+        }
+        Outcome::Mapped
+    }
+
+    /// The counts of the response that ends with this record. The log has them before it.
+    fn counts(&self, record: &Record<'_>, out: &mut Emitter<'_>) {
+        for number in self.plan.counts.get(&record.number).into_iter().flatten() {
+            let Some(mut again) = record.others.get(*number) else {
+                continue;
+            };
+            if let Some(value) = again.value()
+                && let Some(data) = value.member("data")
+            {
+                with_header(value, |header| {
+                    out.of_record(*number, header, |out| {
+                        usage::of_requests(data, "usage", out)
+                    });
+                });
+            }
+        }
+    }
+}
+
+fn with_header(value: Value<'_>, then: impl FnOnce(RecordHeader<'_>)) {
+    let event = Event::lenient(value);
+    let time = tape_time(event.timestamp());
+    then(RecordHeader::new(time.as_deref(), text(event.id())));
+}
+
+/// The sub-agent that a record is of: its id, or, in versions that give agents none, the call that started it.
+fn agent(value: Value<'_>) -> Option<engram_core::text::Text<'_>> {
+    let event = Event::lenient(value);
+    let member = |name| event.data().and_then(|data| data.member(name));
+    let call: Field<'_> = match raw_str(value.member("type")) {
+        "subagent.started" | "subagent.completed" | "subagent.failed" => member("toolCallId"),
+        _ => member("parentToolCallId"),
+    };
+    non_empty_text(event.agent()).or(non_empty_text(call))
+}

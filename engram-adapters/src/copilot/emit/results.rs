@@ -1,0 +1,142 @@
+//! Results of calls: how they ended, what they returned, and the read or the edits that they show.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Attachment, Meta, SideFile, Status, ToolResult};
+use engram_core::keys::hash64;
+use engram_core::steps::{Emitter, Record};
+use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
+
+use super::edits;
+use super::reads;
+use super::state::State;
+use crate::copilot::descriptor::TOOLS;
+use crate::copilot::readers::{Binary, End, Exit, Failure, FileArgs, Output, Start};
+use crate::shared::media::base64_hash;
+use crate::shared::value::{
+    Value, count, elements, integer, is_true, non_empty_text, raw_str, text,
+};
+
+/// Codes of errors of calls that a person, a rule or a hook refused (`resultType` of 1.0.12 to 1.0.40: `rejected`, `denied`).
+const REFUSED: [&str; 2] = ["denied", "rejected"];
+/// The code of a call that was stopped. The next run writes it (1.0.102: recorded).
+const INTERRUPTED: &str = "interrupted";
+/// What stands before the path of a file in the first line of an output that is too large (1.0.102: recorded).
+const SAVED: &str = " Saved to: ";
+/// How the last line of the output of a command ends.
+const EXITED: &str = " exit code ";
+
+/// The events of a result.
+pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut Emitter<'_>) {
+    let end = End::lenient(data);
+    let output = Output::lenient_opt(end.result());
+    let call = state.calls.close(raw_str(end.id()));
+    let tool = call.as_ref().map(|call| call.tool.as_str());
+    let kind = tool.map(|tool| TOOLS.kind(tool));
+    let status = status(&end);
+    let failure = Failure::lenient_opt(end.error());
+    let artifact = artifact(&end, &output);
+    let event = ToolResult {
+        tool: tool.map(Text::Plain),
+        call_id: text(end.id()),
+        status: Some(status),
+        exit: exit(&end, &output, kind),
+        stdout: text(output.content()),
+        stderr: non_empty_text(failure.message()),
+        truncated: is_cut(&end),
+        artifact: artifact.as_deref().map(|path| SideFile {
+            path: Text::Plain(path),
+            hash: None,
+            bytes: None,
+        }),
+        attachments: elements(output.binary())
+            .map(|image| attachment(state, image))
+            .collect(),
+        ..ToolResult::default()
+    };
+    out.emit(event, Pointer::At("/data"));
+    if status != Status::Ok {
+        return;
+    }
+    let Some(call) = call else {
+        return;
+    };
+    let Some(mut start) = record.others.get(call.record) else {
+        return;
+    };
+    let args = start
+        .value()
+        .and_then(|start| Start::lenient(start.member("data")?).args());
+    let args = FileArgs::lenient_opt(args.filter(|args| args.is_object()));
+    match kind {
+        Some(ToolKind::Read) => reads::read(&args, text(end.id()), &output, out),
+        Some(ToolKind::Edit | ToolKind::Write) => {
+            edits::edits(state, &args, text(end.id()), &output, out);
+        }
+        _ => {}
+    }
+}
+
+fn status(end: &End<'_>) -> Status {
+    let code = raw_str(Failure::lenient_opt(end.error()).code());
+    match is_true(end.success()) {
+        true => Status::Ok,
+        false if REFUSED.contains(&code) => Status::Denied,
+        false if code == INTERRUPTED => Status::Cancelled,
+        false => Status::Error,
+    }
+}
+
+/// The exit code of a command: a member of the newest versions, and in all of them the last line of the output.
+fn exit(end: &End<'_>, output: &Output<'_>, kind: Option<ToolKind>) -> Option<i64> {
+    if let Some(code) = integer(Exit::lenient_opt(end.shell()).exit()) {
+        return Some(code);
+    }
+    let content = text(output.content()).filter(|_| kind == Some(ToolKind::Execute))?;
+    let content = content.decode_lossy();
+    let last = content.rsplit('\n').next()?;
+    let last = last.strip_prefix('<')?.strip_suffix('>')?;
+    last.rsplit_once(EXITED)?.1.parse().ok()
+}
+
+/// True if the model got a part of the output, and the path of a file with all of it.
+fn is_cut(end: &End<'_>) -> bool {
+    let properties = end
+        .telemetry()
+        .and_then(|telemetry| telemetry.member("properties"));
+    let handled = properties.and_then(|properties| properties.member("largeOutputHandled"));
+    raw_str(handled) == "true"
+}
+
+/// The file that the harness names in the place of a large output.
+fn artifact(end: &End<'_>, output: &Output<'_>) -> Option<String> {
+    let content = text(output.content())
+        .filter(|_| is_cut(end))?
+        .decode_lossy();
+    let (_, rest) = content.lines().next()?.split_once(SAVED)?;
+    Some(rest.to_owned())
+}
+
+/// An image of a result: its bytes, or the id of a record with them.
+fn attachment<'a>(state: &State, image: Value<'a>) -> Attachment<'a> {
+    let image = Binary::lenient(image);
+    let own = text(image.data()).and_then(base64_hash);
+    let known = own.or_else(|| state.images.get(&hash64(raw_str(image.asset()))).copied());
+    let (hash, bytes) = known.unzip();
+    Attachment {
+        media_type: non_empty_text(image.media_type()),
+        hash,
+        bytes: bytes.or(count(image.bytes())),
+        name: None,
+    }
+}
+
+/// The bytes of an image, before the result that has it.
+pub fn asset(state: &mut State, data: Value<'_>, out: &mut Emitter<'_>) {
+    let asset = Binary::lenient(data);
+    if let Some(found) = text(asset.data()).and_then(base64_hash) {
+        state.images.insert(hash64(raw_str(asset.asset())), found);
+    }
+    let words = non_empty_text(asset.description()).or(non_empty_text(asset.media_type()));
+    out.emit(Meta::system("binary_asset", words), "/data/description");
+}

@@ -1,0 +1,249 @@
+//! Step 1: checks each record, and notes what later decisions need.
+
+use engram_core::emit::{Fault, Pointer};
+use engram_core::keys::hash64;
+use engram_core::steps::{Check, Record};
+use engram_core::text::canonical_json;
+use engram_core::tool_kind::ToolKind;
+
+use super::descriptor::TOOLS;
+use super::diff::sections;
+use super::format::EventKind;
+use super::readers::{
+    Answer, Context, Counts, End, Event, Output, Prompt, Request, Session, Shell, Start,
+};
+use crate::shared::pending_calls::PendingCalls;
+use crate::shared::time::{millis, tape_time};
+use crate::shared::value::{Field, Value, elements, has_members, is_true, raw_str, text};
+
+/// The kind of a record.
+///
+/// # Errors
+/// [`Fault::Unrecognized`] if the type is not known.
+pub(super) fn kind_of(value: Value<'_>) -> Result<EventKind, Fault> {
+    let name = raw_str(value.member("type"));
+    EventKind::named(name).ok_or_else(|| Fault::unrecognized(name))
+}
+
+/// What a record says that decides about others. Ids and paths are keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fact {
+    /// A run begins: the session starts or goes on. `sums_go_on`: the sums at its end are those of all runs so far, not of this one.
+    Began { sums_go_on: bool },
+    /// A run ended.
+    Ended,
+    /// A prompt of the main session, and its time in milliseconds.
+    Prompted { id: u64, time: Option<i64> },
+    /// A part of a response, by the provider's id.
+    Answered { response: u64 },
+    /// The tokens of a response.
+    Counted { response: u64 },
+    /// A response asks for a call with these arguments.
+    Asked { call: u64, args: u64 },
+    /// A call begins.
+    Called { call: u64, args: u64 },
+    /// A command names a file.
+    Named { path: u64 },
+    /// A call changed a file. `call` is the record in which the call begins.
+    Changed { path: u64, call: Option<usize> },
+    /// Something else happened in a turn.
+    Worked,
+}
+
+/// A fact, and its record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Note {
+    pub number: usize,
+    pub fact: Fact,
+}
+
+/// The notes of a session.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    pub facts: Vec<Note>,
+    /// Where calls of tools that change files begin, by call.
+    editors: PendingCalls<usize>,
+    cwd: String,
+}
+
+impl Notes {
+    /// Notes for a test of what is decided.
+    #[cfg(test)]
+    pub fn of(facts: Vec<Note>) -> Notes {
+        Notes {
+            facts,
+            ..Notes::default()
+        }
+    }
+
+    /// Checks a record.
+    pub fn add(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+        let kind = kind_of(record.value)?;
+        let event = Event::strict(record.value, "")?;
+        let data = event.data().filter(|data| data.is_object());
+        let data = data.ok_or_else(|| Fault::malformed("/data", "an object", "nothing"))?;
+        let facts = self.facts(kind, data, &event, record.number)?;
+        let note = |fact| Note {
+            number: record.number,
+            fact,
+        };
+        self.facts.extend(facts.into_iter().map(note));
+        check.members(
+            raw_str(record.value.member("type")),
+            record.value,
+            Pointer::Root,
+            &|_| None,
+        );
+        if text(event.id()).is_some() || text(event.timestamp()).is_some() {
+            check.identify();
+        }
+        Ok(())
+    }
+
+    fn facts(
+        &mut self,
+        kind: EventKind,
+        data: Value<'_>,
+        event: &Event<'_>,
+        number: usize,
+    ) -> Result<Vec<Fact>, Fault> {
+        Ok(match kind {
+            EventKind::SessionStart | EventKind::SessionResume => {
+                let run = Session::strict(data, "/data")?;
+                self.set_directory(run.context());
+                // What writes this member (1.0.66 and later: recorded) takes up the sums of the session.
+                vec![Fact::Began {
+                    sums_go_on: has_members(data, &["sessionLimits"]),
+                }]
+            }
+            EventKind::SessionContextChanged => {
+                self.set_directory(Some(data));
+                Vec::new()
+            }
+            EventKind::SessionShutdown => vec![Fact::Ended],
+            EventKind::UserMessage => {
+                required(Prompt::strict(data, "/data")?.content(), "/data/content")?;
+                match event.agent() {
+                    None => vec![Fact::Prompted {
+                        id: hash64(raw_str(event.id())),
+                        time: tape_time(event.timestamp()).and_then(|time| millis(&time)),
+                    }],
+                    Some(_) => Vec::new(),
+                }
+            }
+            EventKind::AssistantMessage => answer(data)?,
+            EventKind::SessionUsageRecord => {
+                let counts = Counts::lenient_opt(data.member("usage"));
+                vec![Fact::Counted {
+                    response: key(counts.api_call()),
+                }]
+            }
+            EventKind::ToolExecutionStart => self.start(data, number)?,
+            EventKind::ToolExecutionComplete => self.end(data)?,
+            _ => Vec::new(),
+        })
+    }
+
+    fn set_directory(&mut self, context: Option<Value<'_>>) {
+        let context = Context::lenient_opt(context);
+        if let Some(cwd) = text(context.cwd()) {
+            self.cwd = cwd.decode_lossy().into_owned();
+        }
+    }
+
+    fn start(&mut self, data: Value<'_>, number: usize) -> Result<Vec<Fact>, Fault> {
+        let start = Start::strict(data, "/data")?;
+        required(start.id(), "/data/toolCallId")?;
+        required(start.tool(), "/data/toolName")?;
+        let call = key(start.id());
+        let kind = TOOLS.kind(raw_str(start.tool()));
+        if matches!(kind, ToolKind::Edit | ToolKind::Write) {
+            self.editors.open(call, number);
+        }
+        let called = Fact::Called {
+            call,
+            args: arguments(start.args()),
+        };
+        let paths = elements(Shell::lenient_opt(start.shell()).paths());
+        let named = paths.filter_map(|path| Some(self.absolute(&path.text()?.decode_lossy())));
+        let named = named.map(|path| Fact::Named {
+            path: path_key(&path),
+        });
+        Ok(std::iter::once(called).chain(named).collect())
+    }
+
+    /// A path that a command names, from the root.
+    fn absolute(&self, path: &str) -> String {
+        match path.starts_with('/') {
+            true => path.to_owned(),
+            false => format!("{}/{}", self.cwd, path.trim_start_matches("./")),
+        }
+    }
+
+    fn end(&mut self, data: Value<'_>) -> Result<Vec<Fact>, Fault> {
+        let end = End::strict(data, "/data")?;
+        required(end.id(), "/data/toolCallId")?;
+        let mut facts = vec![Fact::Worked];
+        let call = self.editors.close(key(end.id()));
+        if is_true(end.success()) && call.is_some() {
+            let output = Output::lenient_opt(end.result());
+            let detail = text(output.detail()).map(|detail| detail.decode_lossy());
+            let sections = detail.as_deref().and_then(sections).unwrap_or_default();
+            let changed = sections.iter().filter(|section| !section.changes_nothing());
+            let paths = changed.flat_map(|section| {
+                let from = section
+                    .before
+                    .filter(|_| section.after.is_some_and(|to| Some(to) != section.before));
+                std::iter::once(section.path()).chain(from)
+            });
+            facts.extend(paths.map(|path| Fact::Changed {
+                path: path_key(path),
+                call,
+            }));
+        }
+        Ok(facts)
+    }
+}
+
+fn answer(data: Value<'_>) -> Result<Vec<Fact>, Fault> {
+    let answer = Answer::strict(data, "/data")?;
+    required(answer.id(), "/data/messageId")?;
+    required(answer.content(), "/data/content")?;
+    let mut facts = vec![Fact::Worked];
+    if text(answer.api_call()).is_some() {
+        facts.push(Fact::Answered {
+            response: key(answer.api_call()),
+        });
+    }
+    for (n, request) in elements(answer.requests()).enumerate() {
+        let at = Pointer::Item("/data/toolRequests", n);
+        let request = Request::strict(request, "").map_err(|fault| fault.within(at))?;
+        required(request.id(), "/toolCallId").map_err(|fault| fault.within(at))?;
+        required(request.tool(), "/name").map_err(|fault| fault.within(at))?;
+        facts.push(Fact::Asked {
+            call: key(request.id()),
+            args: arguments(request.args()),
+        });
+    }
+    Ok(facts)
+}
+
+fn key(id: Field<'_>) -> u64 {
+    hash64(raw_str(id))
+}
+
+fn arguments(args: Field<'_>) -> u64 {
+    hash64(args.map(|args| canonical_json(args.raw())))
+}
+
+/// The key of a path. A diff has it without the `/` at its beginning.
+pub(super) fn path_key(path: &str) -> u64 {
+    hash64(path.trim_start_matches('/'))
+}
+
+fn required(field: Field<'_>, at: &str) -> Result<(), Fault> {
+    match field {
+        Some(_) => Ok(()),
+        None => Err(Fault::malformed(at, "a value", "nothing")),
+    }
+}

@@ -1,0 +1,278 @@
+//! Step 2: which records say again what others say, where the tokens of a response stand, and what happened between two prompts.
+
+use engram_core::keys::{KeyMap, PlaceMap, key_map};
+
+use super::notes::{Fact, Note, Notes};
+use super::snapshots::Snapshot;
+
+/// What happened after a prompt with a snapshot, until the next prompt.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// The number of the snapshot.
+    pub snapshot: usize,
+    /// The changes of files by calls: the file, the record of the change, and the record in which the call begins.
+    pub changes: Vec<(u64, usize, Option<usize>)>,
+    /// The commands that name a file, by file.
+    pub named: Vec<(u64, usize)>,
+}
+
+/// What is decided about the records, by their numbers.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// The counts of a response, by the record behind which they stand.
+    pub counts: PlaceMap<usize, Vec<usize>>,
+    /// Records with counts that stand behind another record.
+    pub placed: PlaceMap<usize, ()>,
+    /// Ends of runs whose sums are the only counts of the run. True if they are those of all runs so far.
+    pub sums: PlaceMap<usize, bool>,
+    /// Beginnings of calls that a response has, with the same arguments.
+    pub repeated: PlaceMap<usize, ()>,
+    /// Beginnings of calls that a response has, with other arguments.
+    pub rewritten: PlaceMap<usize, ()>,
+    /// Turns by the record of their prompt.
+    pub turns: PlaceMap<usize, Turn>,
+    /// The last records of turns, with the record of their prompt.
+    pub ends: PlaceMap<usize, usize>,
+}
+
+/// Decides about all records.
+pub(super) fn plan(notes: &Notes, snapshots: &[Snapshot]) -> Plan {
+    let facts = &notes.facts;
+    let mut plan = Plan::default();
+    counts(facts, &mut plan);
+    sums(facts, &mut plan);
+    calls(facts, &mut plan);
+    turns(facts, &prompts(facts, snapshots), &mut plan);
+    plan
+}
+
+/// The counts of a response stand before it in the log, and behind its last part on a tape. Counts without a response stay where they are.
+fn counts(facts: &[Note], plan: &mut Plan) {
+    let mut last: KeyMap<usize> = key_map();
+    for note in facts {
+        if let Fact::Answered { response } = note.fact {
+            last.insert(response, note.number);
+        }
+    }
+    for note in facts {
+        if let Fact::Counted { response } = note.fact
+            && let Some(at) = last.get(&response).filter(|at| **at > note.number)
+        {
+            plan.counts.entry(*at).or_default().push(note.number);
+            plan.placed.insert(note.number, ());
+        }
+    }
+}
+
+/// The sums at the end of a run count only if no response of the run has counts of its own.
+fn sums(facts: &[Note], plan: &mut Plan) {
+    let (mut has_counts, mut of_session) = (false, false);
+    for note in facts {
+        match note.fact {
+            Fact::Began { sums_go_on } => (has_counts, of_session) = (false, sums_go_on),
+            Fact::Counted { .. } => has_counts = true,
+            Fact::Ended if !has_counts => {
+                plan.sums.insert(note.number, of_session);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The log has a call twice: in the response, and when it begins.
+fn calls(facts: &[Note], plan: &mut Plan) {
+    // An id may be there several times.
+    let mut asked: KeyMap<Vec<u64>> = key_map();
+    for note in facts {
+        match note.fact {
+            Fact::Asked { call, args } => asked.entry(call).or_default().push(args),
+            Fact::Called { call, args } => {
+                let open = asked.entry(call).or_default();
+                if let Some(same) = open.iter().position(|other| *other == args) {
+                    open.remove(same);
+                    plan.repeated.insert(note.number, ());
+                } else if open.pop().is_some() {
+                    plan.rewritten.insert(note.number, ());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The snapshots by the record of their prompt. Where its id does not tell, the last prompt before the snapshot was made is meant.
+fn prompts(facts: &[Note], snapshots: &[Snapshot]) -> PlaceMap<usize, usize> {
+    let (mut named, mut timed) = (KeyMap::default(), Vec::new());
+    for note in facts {
+        if let Fact::Prompted { id, time } = note.fact {
+            let only = (!named.contains_key(&id)).then_some(note.number);
+            named.insert(id, only);
+            timed.extend(time.map(|time| (time, note.number)));
+        }
+    }
+    timed.sort_unstable();
+    let before = |time: i64| {
+        let end = timed.partition_point(|(prompt, _)| *prompt <= time);
+        Some(timed.get(end.checked_sub(1)?)?.1)
+    };
+    let of = |snapshot: &Snapshot| match named.get(&snapshot.prompt) {
+        Some(Some(only)) => Some(*only),
+        _ => before(snapshot.time?),
+    };
+    let numbered = snapshots.iter().enumerate();
+    numbered
+        .filter_map(|(at, snapshot)| Some((of(snapshot)?, at)))
+        .collect()
+}
+
+fn turns(facts: &[Note], snapshots: &PlaceMap<usize, usize>, plan: &mut Plan) {
+    let mut now: Option<(usize, usize, Turn)> = None;
+    for note in facts {
+        match note.fact {
+            Fact::Prompted { .. } => {
+                close(now.take(), plan);
+                now = snapshots.get(&note.number).map(|snapshot| {
+                    let turn = Turn {
+                        snapshot: *snapshot,
+                        ..Turn::default()
+                    };
+                    (note.number, note.number, turn)
+                });
+            }
+            Fact::Began { .. } => close(now.take(), plan),
+            Fact::Changed { path, call } => {
+                if let Some((_, last, turn)) = &mut now {
+                    *last = note.number;
+                    turn.changes.push((path, note.number, call));
+                }
+            }
+            Fact::Named { path } => {
+                if let Some((_, _, turn)) = &mut now {
+                    turn.named.push((path, note.number));
+                }
+            }
+            Fact::Worked => {
+                if let Some((_, last, _)) = &mut now {
+                    *last = note.number;
+                }
+            }
+            _ => {}
+        }
+    }
+    close(now, plan);
+}
+
+fn close(turn: Option<(usize, usize, Turn)>, plan: &mut Plan) {
+    if let Some((prompt, last, turn)) = turn {
+        plan.turns.insert(prompt, turn);
+        plan.ends.insert(last, prompt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(prompt: u64, time: Option<i64>) -> Snapshot {
+        Snapshot {
+            prompt,
+            time,
+            files: Vec::new(),
+        }
+    }
+
+    fn planned(facts: &[Fact]) -> Plan {
+        let note = |(number, fact): (usize, &Fact)| Note {
+            number,
+            fact: *fact,
+        };
+        let notes = Notes::of(facts.iter().enumerate().map(note).collect());
+        plan(&notes, &[snapshot(7, None)])
+    }
+
+    #[test]
+    fn counts_stand_behind_the_last_part_of_their_response() {
+        let (counted, answered) = (
+            Fact::Counted { response: 1 },
+            Fact::Answered { response: 1 },
+        );
+        let plan = planned(&[counted, answered, Fact::Worked, answered]);
+        assert_eq!(plan.counts.get(&3), Some(&vec![0]));
+        assert!(plan.placed.contains_key(&0));
+        // The request failed.
+        assert_eq!(planned(&[counted]).placed.len(), 0);
+    }
+
+    #[test]
+    fn sums_of_a_run_count_only_without_counts_of_its_responses() {
+        let began = |sums_go_on| Fact::Began { sums_go_on };
+        let counted = Fact::Counted { response: 1 };
+        let facts = [
+            began(false),
+            Fact::Ended,
+            began(true),
+            Fact::Ended,
+            began(true),
+            counted,
+            Fact::Ended,
+        ];
+        let plan = planned(&facts);
+        let sums = [1, 3, 6].map(|at| plan.sums.get(&at).copied());
+        assert_eq!(sums, [Some(false), Some(true), None]);
+    }
+
+    #[test]
+    fn a_call_that_a_response_has_begins_once() {
+        let (asked, called) = (Fact::Asked { call: 1, args: 2 }, |args| Fact::Called {
+            call: 1,
+            args,
+        });
+        let plan = planned(&[asked, called(2), called(2), asked, called(3)]);
+        assert!(plan.repeated.contains_key(&1) && !plan.repeated.contains_key(&2));
+        assert!(plan.rewritten.contains_key(&4));
+    }
+
+    #[test]
+    fn a_turn_with_a_snapshot_ends_with_the_last_work_before_the_next_prompt() {
+        let changed = Fact::Changed {
+            path: 5,
+            call: Some(1),
+        };
+        let facts = [
+            Fact::Prompted { id: 7, time: None },
+            Fact::Named { path: 6 },
+            changed,
+            Fact::Worked,
+            Fact::Ended,
+            Fact::Prompted { id: 8, time: None },
+            changed,
+        ];
+        let plan = planned(&facts);
+        let turn = &plan.turns[&0];
+        assert_eq!((plan.ends.get(&3), plan.turns.len()), (Some(&0), 1));
+        assert_eq!(
+            (&turn.changes, &turn.named),
+            (&vec![(5, 2, Some(1))], &vec![(6, 1)])
+        );
+    }
+
+    #[test]
+    fn a_snapshot_whose_id_is_not_of_one_prompt_is_that_of_the_last_prompt_before_it() {
+        let prompt = |id, time| Fact::Prompted {
+            id,
+            time: Some(time),
+        };
+        let of = |ids: [u64; 2]| {
+            let facts = [prompt(ids[0], 10), prompt(ids[1], 20)];
+            let notes: Vec<Note> = (0..)
+                .zip(facts)
+                .map(|(number, fact)| Note { number, fact })
+                .collect();
+            let found = prompts(&notes, &[snapshot(7, Some(15)), snapshot(8, Some(25))]);
+            [found.get(&0).copied(), found.get(&1).copied()]
+        };
+        assert_eq!(of([7, 8]), [Some(0), Some(1)]);
+        assert_eq!(of([9, 9]), [Some(0), Some(1)]);
+        assert_eq!(of([8, 8]), [Some(0), Some(1)]);
+    }
+}

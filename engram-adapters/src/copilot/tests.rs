@@ -1,0 +1,215 @@
+//! Sessions that no fixture shows: damage, values that decide something, limits.
+
+use engram_core::error::AdapterError;
+use engram_core::pipeline::{Input, Options};
+use engram_core::policy::Policy;
+use serde_json::Value;
+
+fn convert(lines: &[&str], policy: Policy) -> Result<Vec<Value>, AdapterError> {
+    let options = Options {
+        policy,
+        ..Options::default()
+    };
+    let (text, mut tape) = (lines.join("\n"), Vec::new());
+    crate::ingest(
+        Input::new(text.as_bytes(), options.limits),
+        &options,
+        &mut engram_core::tape::JsonLines::new(&mut tape),
+    )?;
+    let tape = String::from_utf8(tape).unwrap();
+    Ok(tape
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect())
+}
+
+/// A line of a log. Each has another id and time.
+fn line(number: usize, kind: &str, data: &str) -> String {
+    format!(
+        r#"{{"type":"{kind}","data":{data},"id":"e{number}","timestamp":"2026-11-28T10:00:{number:02}.000Z","parentId":null}}"#
+    )
+}
+
+fn start() -> String {
+    line(
+        0,
+        "session.start",
+        r#"{"sessionId":"s","version":1,"producer":"copilot-agent","copilotVersion":"1.0.102","startTime":"2026-11-28T10:00:00.000Z","context":{"cwd":"/p"}}"#,
+    )
+}
+
+/// The events between start and stop of a session with these records.
+fn events(records: &[(&str, &str)]) -> Vec<Value> {
+    let lines = records.iter().enumerate();
+    let lines = lines.map(|(number, (kind, data))| line(number + 1, kind, data));
+    let lines: Vec<String> = std::iter::once(start()).chain(lines).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let tape = convert(&lines, Policy::Strict).unwrap();
+    tape[2..tape.len() - 1].to_vec()
+}
+
+/// The labels of `meta` events, and the kinds of the others.
+fn names(events: &[Value]) -> String {
+    let name = |event: &Value| {
+        event["label"]
+            .as_str()
+            .or(event["k"].as_str())
+            .map(str::to_owned)
+    };
+    events.iter().filter_map(name).collect::<Vec<_>>().join(" ")
+}
+
+fn sums(input: u64, output: u64) -> String {
+    format!(
+        r#"{{"shutdownType":"routine","totalApiDurationMs":1,"sessionStartTime":1,"codeChanges":{{}},"modelMetrics":{{"m":{{"requests":{{"count":1,"cost":0}},"usage":{{"inputTokens":{input},"outputTokens":{output},"cacheReadTokens":0,"cacheWriteTokens":0}}}}}}}}"#
+    )
+}
+
+const RESUME: &str = r#"{"resumeTime":"2026-11-28T10:00:00.000Z","eventCount":1"#;
+
+#[test]
+fn a_line_that_is_there_twice_is_one() {
+    let prompt = line(1, "user.message", r#"{"content":"hello"}"#);
+    let tape = convert(&[&start(), &prompt, &prompt], Policy::Strict).unwrap();
+    assert_eq!(names(&tape), "tape.start session msg.in tape.stop");
+    assert_eq!(tape[3]["ledger"]["duplicate"], 1);
+}
+
+#[test]
+fn sums_of_all_runs_count_once() {
+    let inputs = |resume: &str| -> Vec<Value> {
+        let (first, second) = (sums(700, 350), sums(1000, 500));
+        let events = events(&[
+            ("session.shutdown", &first),
+            ("session.resume", resume),
+            ("session.shutdown", &second),
+        ]);
+        let usages = events.iter().filter(|event| event["label"] == "usage");
+        usages
+            .map(|usage| usage["tokens"]["input"].clone())
+            .collect()
+    };
+    assert_eq!(inputs(&format!("{RESUME}}}")), [700, 1000]);
+    assert_eq!(
+        inputs(&format!("{RESUME},\"sessionLimits\":null}}")),
+        [700, 300]
+    );
+}
+
+#[test]
+fn a_call_that_no_response_has_is_the_persons() {
+    let args = r#""arguments":{"command":"ls"}"#;
+    let call = format!(r#"{{"toolCallId":"c","toolName":"bash",{args}}}"#);
+    let result =
+        r#"{"toolCallId":"c","success":true,"result":{"content":"a\n<exited with exit code 2>"}}"#;
+    let own = events(&[
+        ("tool.execution_start", &call),
+        ("tool.execution_complete", result),
+    ]);
+    assert_eq!(names(&own), "tool.call tool.result");
+    assert_eq!(
+        (&own[1]["exit"], &own[1]["tool"]),
+        (&2.into(), &"bash".into())
+    );
+    let asked = format!(
+        r#"{{"messageId":"m","content":"","toolRequests":[{{"toolCallId":"c","name":"bash",{args}}}]}}"#
+    );
+    let both = events(&[
+        ("assistant.message", &asked),
+        ("tool.execution_start", &call),
+    ]);
+    assert_eq!(names(&both), "tool.call");
+    let other = call.replace("ls", "ls -l");
+    let rewritten = events(&[
+        ("assistant.message", &asked),
+        ("tool.execution_start", &other),
+    ]);
+    assert_eq!(names(&rewritten), "tool.call system");
+}
+
+#[test]
+fn a_message_with_a_source_is_no_persons() {
+    let by = |more: &str| {
+        let data = format!(r#"{{"content":"do it"{more}}}"#);
+        events(&[("user.message", &data)])[0]["by"].clone()
+    };
+    assert_eq!(by(""), "person");
+    assert_eq!(by(r#","source":"user""#), "person");
+    assert_eq!(by(r#","source":"skill-pdf""#), "harness");
+    assert_eq!(by(r#","source":"agent-a1""#), "agent");
+    assert_eq!(by(r#","isAutopilotContinuation":true"#), "harness");
+}
+
+#[test]
+fn a_compaction_gives_its_summary_and_its_tokens() {
+    let done = r#"{"success":true,"summaryContent":"so far","compactionTokensUsed":{"inputTokens":100,"outputTokens":5,"cacheReadTokens":90,"cacheWriteTokens":0,"model":"m"}}"#;
+    let events = events(&[
+        ("session.compaction_start", "{}"),
+        ("session.compaction_complete", done),
+    ]);
+    assert_eq!(names(&events), "compaction usage");
+    assert_eq!(
+        (&events[0]["text"], &events[1]["tokens"]["input"]),
+        (&"so far".into(), &10.into())
+    );
+}
+
+#[test]
+fn words_with_which_a_person_refuses_are_a_message() {
+    let asked = r#"{"requestId":"r","permissionRequest":{"kind":"shell","toolCallId":"c"}}"#;
+    let refused = r#"{"requestId":"r","toolCallId":"c","result":{"kind":"denied-interactively-by-user","feedback":"not so"}}"#;
+    let events = events(&[
+        ("permission.requested", asked),
+        ("permission.completed", refused),
+    ]);
+    assert_eq!(names(&events), "permission permission msg.in");
+    assert_eq!(
+        (&events[1]["decision"], &events[2]["by"]),
+        (&"deny".into(), &"person".into())
+    );
+}
+
+#[test]
+fn a_turn_that_was_stopped_says_so() {
+    let events = events(&[("abort", r#"{"reason":"user_initiated"}"#)]);
+    assert_eq!(
+        (names(&events), &events[0]["text"]),
+        ("interrupt".into(), &"user_initiated".into())
+    );
+}
+
+#[test]
+fn an_output_that_was_too_large_names_its_file() {
+    let call = r#"{"toolCallId":"c","toolName":"bash","arguments":{"command":"seq 9"}}"#;
+    let result = r#"{"toolCallId":"c","success":true,"result":{"content":"Output too large to read at once (1 KB). Saved to: /tmp/o.txt\n1"},"toolTelemetry":{"properties":{"largeOutputHandled":"true"}}}"#;
+    let events = events(&[
+        ("tool.execution_start", call),
+        ("tool.execution_complete", result),
+    ]);
+    assert_eq!(
+        (&events[1]["truncated"], &events[1]["artifact"]["path"]),
+        (&true.into(), &"/tmp/o.txt".into())
+    );
+}
+
+#[test]
+fn a_file_that_was_too_large_was_not_read() {
+    let call = r#"{"toolCallId":"c","toolName":"view","arguments":{"path":"/p/long.txt"}}"#;
+    let result = r#"{"toolCallId":"c","success":true,"result":{"content":"File too large to read at once (196.3 KB)."}}"#;
+    let events = events(&[
+        ("tool.execution_start", call),
+        ("tool.execution_complete", result),
+    ]);
+    assert_eq!(names(&events), "tool.call tool.result");
+}
+
+#[test]
+fn a_signature_is_not_on_the_tape() {
+    let data = r#"{"messageId":"m","content":"","reasoningOpaque":"c2lnbmF0dXJl","encryptedContent":"c2lnbmF0dXJl"}"#;
+    let events = events(&[("assistant.message", data)]);
+    assert_eq!(
+        (names(&events), &events[0]["redacted"]),
+        ("msg.out".into(), &true.into())
+    );
+    assert!(!events[0].to_string().contains("c2lnbmF0dXJl"));
+}
