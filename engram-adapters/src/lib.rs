@@ -45,6 +45,8 @@ macro_rules! from_tables {
     };
 }
 
+#[cfg(feature = "acp")]
+mod acp;
 mod builtin;
 #[cfg(feature = "conformance")]
 pub mod certification;
@@ -67,8 +69,6 @@ pub mod open;
 mod opencode;
 #[cfg(feature = "pi")]
 mod pi;
-#[cfg(feature = "acp")]
-mod acp;
 mod prompt_history;
 #[cfg(feature = "qwen")]
 mod qwen;

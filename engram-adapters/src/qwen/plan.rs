@@ -66,12 +66,12 @@ fn counted(notes: &Notes) -> PlaceMap<usize, Counted> {
                 prompt,
                 agent: Some(call),
                 ..
-            } => {
-                if started.contains(&call) {
-                    of_agents.insert(prompt);
-                    counted.insert(note.number, Counted::Agent);
-                }
+            } if started.contains(&call) => {
+                of_agents.insert(prompt);
+                counted.insert(note.number, Counted::Agent);
             }
+            // The harness started it for itself.
+            Kind::Counted { agent: Some(_), .. } => {}
             Kind::Counted { counts, .. } => open.entry(counts).or_default().push(note.number),
             Kind::Response {
                 counts: Some(counts),

@@ -1,6 +1,6 @@
 //! Counts divided by time, model or tool, or several of them: one [`Stats`] for each value.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ struct Tape {
     /// The values of each call. Its result and edits belong there, too.
     calls: HashMap<Seq, Values>,
     /// The values that have an event of this tape.
-    values: Vec<Values>,
+    values: HashSet<Values>,
 }
 
 impl Breakdown {
@@ -119,13 +119,12 @@ impl Breakdown {
             self.tape.calls.insert(seq, values.clone());
         }
         let stats = self.groups.entry(values.clone()).or_default();
-        if !self.tape.values.contains(&values) {
+        if self.tape.values.insert(values) {
             stats.count(Fact::Tape(self.tape.of.unwrap_or(TapeOf {
                 is_sub_agent: false,
                 id: None,
                 session: None,
             })));
-            self.tape.values.push(values);
         }
         stats.count(match (fact, &self.tape.model) {
             (Fact::Usage(response), Some(model)) => Fact::Usage(response.with_model(model)),

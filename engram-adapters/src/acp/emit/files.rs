@@ -90,7 +90,7 @@ fn change(done: &Done<'_, '_>, diff: &Diff<'_>, content: Option<&str>, out: &mut
     let Some(file) = text(diff.path()) else {
         return;
     };
-    let (old, new) = (decoded(diff.old()), decoded(diff.new()));
+    let (old, new) = (decoded(diff.old_text()), decoded(diff.new_text()));
     let whole = |text: &'_ Option<String>| done.connection.whole(text.as_deref()).is_some();
     let is_new = old.as_deref().is_none_or(str::is_empty);
     let event = |op| CodeEdit {
@@ -102,7 +102,7 @@ fn change(done: &Done<'_, '_>, diff: &Diff<'_>, content: Option<&str>, out: &mut
         return;
     };
     // The text is what the call wrote as a whole file, or a new file has no text before.
-    if is_new && (content == Some(new) || diff.old().is_none()) {
+    if is_new && (content == Some(new) || diff.old_text().is_none()) {
         let mut event = event(EditOp::Create);
         set_whole_file(&mut event, new);
         out.emit(event, UPDATE);

@@ -35,7 +35,7 @@ pub fn edit(file: Text<'_>, returned: &Returned<'_>, args: &FileArgs<'_>, out: &
         return of_display(event, &returned.display, args, out);
     }
     let mut event = event;
-    if let Some(new) = decoded(args.new()) {
+    if let Some(new) = decoded(args.new_text()) {
         if op == EditOp::Create {
             set_whole_file(&mut event, &new);
         } else if is_in_snippet(returned, &new) {
@@ -129,7 +129,7 @@ fn of_display(
 /// The call's own replacement, if it leads to the text after.
 fn replacement<'t>(before: &'t str, after: &str, args: &FileArgs<'_>) -> Option<Rewrite<'t>> {
     let plain = |field| decoded(field).map(with_unix_line_ends);
-    let (old, new) = (plain(args.old())?, plain(args.new())?);
+    let (old, new) = (plain(args.old_text())?, plain(args.new_text())?);
     let mut rewrite = Rewrite::new(before);
     rewrite.replace(&old, &new, is_true(args.replace_all()));
     (rewrite.after() == after).then_some(rewrite)
