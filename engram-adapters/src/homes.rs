@@ -70,7 +70,8 @@ pub fn unread_program_of(path: &Path) -> Option<&'static str> {
     feature = "cursor",
     feature = "pi",
     feature = "copilot",
-    feature = "qwen"
+    feature = "qwen",
+    feature = "acp"
 ))]
 mod tests {
     use std::ffi::OsString;
@@ -122,6 +123,7 @@ mod tests {
             "pi /h/.pi/agent/sessions",
             "copilot /h/.copilot/session-state",
             "qwen /h/.qwen/projects",
+            "acp /h/.local/share/engram/acp",
         ];
         assert_eq!(found(System::Linux, &[("HOME", "/h")]), expected);
         let moved = found(

@@ -62,12 +62,12 @@ pub(super) fn kind_of(record: Value<'_>) -> Result<Kind, Fault> {
         return Err(Fault::malformed("/dir", "`in` or `out`", "something else"));
     }
     let method = raw_str(message.member("method"));
-    if method.is_empty() {
-        return Ok(Kind::Answer);
-    }
-    let name = match raw_str(at(message, "params/update/sessionUpdate")) {
-        "" => method.to_owned(),
-        update => format!("{method}/{update}"),
+    let update = raw_str(at(message, "params/update/sessionUpdate"));
+    let name = match (method, update) {
+        ("", "") => return Ok(Kind::Answer),
+        ("", update) => update.to_owned(),
+        (method, "") => method.to_owned(),
+        (method, update) => format!("{method}/{update}"),
     };
     let of_session = name.strip_prefix("session/").and_then(MessageKind::named);
     let message = of_session.map(Kind::Message);

@@ -10,8 +10,8 @@ use engram_core::steps::{Check, Conversion, Emitter, Record};
 
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
-use crate::session_file::SessionFile;
 
+mod call_line;
 #[cfg(feature = "conformance")]
 mod certification;
 mod descriptor;
@@ -44,17 +44,13 @@ use notes::Notes;
 /// Where `engram acp` keeps its logs.
 const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::XdgData, "engram/acp")];
 
-/// The logs: a time, and the number of the process.
-const SESSION_FILES: &[SessionFile] = &[SessionFile::new(("acp", 1), "20", ".jsonl")];
-
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
     let registration = Registration::new(&Acp)
         .with_tools(&descriptor::TOOLS)
-        .with_homes(HOMES)
-        .with_session_files(SESSION_FILES);
+        .with_homes(HOMES);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration

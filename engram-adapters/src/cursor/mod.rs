@@ -61,12 +61,9 @@ const HOMES: &[HomeDirectory] = &[
 
 /// The files of transcripts. Sessions of the SDK are named by `agent-` and their id.
 const SESSION_FILES: &[SessionFile] = &[
-    SessionFile::new(("agent-transcripts", 1), "", ".jsonl"),
     SessionFile::new(("agent-transcripts", 2), "", ".jsonl"),
     SessionFile::new(("agent-transcripts", 3), "", ".jsonl"),
     SessionFile::new(("agent-transcripts", 1), "", ".json"),
-    SessionFile::new(("agent-transcripts", 2), "", ".json"),
-    SessionFile::new(("agent-transcripts", 3), "", ".json"),
     SessionFile::new(("agent-transcripts", 3), "agent-", ".jsonl"),
 ];
 

@@ -123,10 +123,10 @@ fn back(lines: &[Note]) -> PlaceMap<usize, Option<usize>> {
     let mut numbers: KeyMap<usize> = key_map();
     let mut back = PlaceMap::default();
     let mut last: Option<Note> = None;
-    let mut title = None;
+    let mut titles: Vec<u64> = Vec::new();
     for note in lines {
-        if let Some(last) = last.filter(|last| ![Some(last.id), title].contains(&Some(note.parent)))
-        {
+        let is_next = |last: &Note| last.id == note.parent || titles.contains(&note.parent);
+        if let Some(last) = last.filter(|last| !is_next(last)) {
             match note.parent {
                 0 => drop(back.insert(note.number, None)),
                 parent => {
@@ -138,8 +138,11 @@ fn back(lines: &[Note]) -> PlaceMap<usize, Option<usize>> {
         }
         numbers.insert(note.id, note.number);
         match (note.kind, last) {
-            (Kind::Title, Some(_)) => title = Some(note.id),
-            _ => (last, title) = (Some(*note), None),
+            (Kind::Title, Some(_)) => titles.push(note.id),
+            _ => {
+                last = Some(*note);
+                titles.clear();
+            }
         }
     }
     back

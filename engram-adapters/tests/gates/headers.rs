@@ -58,6 +58,8 @@ const NAMES_THE_HARNESS: &[(&str, &[&str])] = &[
         "session.start.data.sessionId+copilotVersion+producer",
         &["/data"],
     ),
+    ("log.header", &["/log"]),
+    ("message.dir+t+m", &["/m", "/m/jsonrpc"]),
 ];
 
 /// Members that state the version or the schema, or contain the member that does.
@@ -76,6 +78,14 @@ const NAMES_THE_VERSION: &[(&str, &[&str])] = &[
     (
         "session.start.data.sessionId+copilotVersion+producer",
         &["/data/copilotVersion"],
+    ),
+    (
+        "line.uuid+parentUuid+sessionId+timestamp+type+agentName+isSidechain",
+        &["/version"],
+    ),
+    (
+        "line.uuid+parentUuid+sessionId+timestamp+type+provenance",
+        &["/version"],
     ),
 ];
 

@@ -10,6 +10,7 @@ use engram_core::tool_kind::ToolKind;
 use super::files::file_events;
 use super::output::{exit, images, output};
 use super::state::{Connection, State};
+use crate::acp::call_line::{call_of, read};
 use crate::acp::descriptor::TOOLS;
 use crate::acp::message::{at, key};
 use crate::acp::notes::name_of;
@@ -21,27 +22,6 @@ use crate::shared::value::{Field, Value, raw_str, text};
 fn kind_of(tool: &str, word: &str) -> ToolKind {
     let kind = TOOLS.resolve(tool).or_else(|| TOOLS.resolve(word));
     kind.unwrap_or(ToolKind::Other)
-}
-
-/// The call that a line is about.
-pub fn call_of(value: Value<'_>) -> Call<'_> {
-    let call = at(value, "m/params/update").or_else(|| at(value, "m/params/toolCall"));
-    Call::lenient_opt(call)
-}
-
-/// Reads the call of a line: of the current one, or of another one.
-pub fn read<T>(
-    record: &Record<'_>,
-    number: Option<usize>,
-    then: impl FnOnce(&Call<'_>) -> T,
-) -> Option<T> {
-    let number = number?;
-    if number == record.number {
-        return Some(then(&call_of(record.value)));
-    }
-    let mut other = record.others.get(number)?;
-    let value = other.value()?;
-    Some(then(&call_of(value)))
 }
 
 /// A line about a call: the call where its arguments are, the result where it ends.

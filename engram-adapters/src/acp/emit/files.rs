@@ -7,8 +7,8 @@ use engram_core::keys::hash64;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
-use super::calls::read;
 use super::state::{Connection, State};
+use crate::acp::call_line::read;
 use crate::acp::message::at;
 use crate::acp::notes::{diffs, place_of};
 use crate::acp::plan::CallPlan;
