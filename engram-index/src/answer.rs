@@ -48,7 +48,7 @@ pub enum Why {
     NoText,
     /// A call wrote the whole file, and nobody knows which of the lines were there before.
     Overwritten,
-    /// An equal line stands beside it, and nobody knows which one is new.
+    /// There are equal lines, of the call or beside it, and nothing proves which one this is.
     Unclear,
 }
 
@@ -67,7 +67,7 @@ impl Why {
             Why::Overwritten => {
                 "a call wrote the whole file, and the log does not say what was there before"
             }
-            Why::Unclear => "an equal line stands beside it, and nobody knows which one is new",
+            Why::Unclear => "there are equal lines, and nothing proves which one this is",
         }
     }
 }
