@@ -344,7 +344,7 @@ fn a_sub_agent_that_failed_is_an_error() {
 }
 
 #[test]
-fn a_command_that_a_check_or_a_signal_stopped_is_no_success() {
+fn a_command_that_a_check_of_the_harness_stopped_is_denied() {
     let command = |output: &str, shown: &str| {
         let call = format!(
             r#"{{"id":"c1","name":"run_shell_command","args":{{"command":"ls"}},"result":[{{"functionResponse":{{"id":"c1","name":"run_shell_command","response":{{"output":"{output}"}}}}}}],"status":"success","resultDisplay":"{shown}",{TIME}}}"#
@@ -371,10 +371,4 @@ fn a_command_that_a_check_or_a_signal_stopped_is_no_success() {
     // The command printed it.
     let (result, is_denied) = command(&format!("Output: {words}"), words);
     assert_eq!((&result["status"], is_denied), (&Value::from("ok"), false));
-    let killed = r"Output: (empty)\nSignal: 9\nProcess Group PGID: 128";
-    let (result, _) = command(killed, "Command terminated by signal: 9");
-    assert_eq!(
-        (&result["status"], result.get("stdout")),
-        (&Value::from("error"), None)
-    );
 }

@@ -38,10 +38,6 @@ const CANCELLED: &str = "\"[Operation Cancelled]";
 /// The line that has a command's exit code: always up to 0.30.1, from 0.31.0 only if it is not 0.
 const EXIT_CODE: &str = "Exit Code: ";
 
-/// The line that has the signal that ended a command, and what stands there of one that ended by itself (up to 0.30.1).
-const SIGNAL: &str = "Signal: ";
-const NO_SIGNAL: [&str; 2] = ["(none)", "0"];
-
 /// How the harness says that its own check stopped a command, as raw JSON: to the model, and at the terminal (0.61.0, recorded). The log calls
 /// such a call a success.
 const BLOCKED: [&str; 2] = ["Command injection detected: ", "Blocked: "];
@@ -57,7 +53,7 @@ const EMPTY: &str = "(empty)";
 const BEHIND_OUTPUT: [&str; 6] = [
     "Error: ",
     EXIT_CODE,
-    SIGNAL,
+    "Signal: ",
     "Background PIDs: ",
     "Process Group PGID: ",
     "</untrusted_context>",
@@ -254,15 +250,16 @@ impl Events {
             texts.error.joined(&mut error),
         );
         let is_command = TOOLS.kind(&end.tool.decode_lossy()) == ToolKind::Execute;
-        let last_line = |begin| last_line(stdout?, end.display?, begin).filter(|_| is_command);
-        let exit = last_line(EXIT_CODE).and_then(|code| code.parse().ok());
+        let exit = stdout
+            .zip(end.display)
+            .filter(|_| is_command)
+            .and_then(|(output, display)| exit_code(output, display));
         let [to_model, at_terminal] = BLOCKED;
         let is_blocked = is_command
             && raw_str(end.display).starts_with(at_terminal)
             && stdout.is_some_and(|output| output.starts_with(to_model));
         // A command that failed is a successful call of the tool.
-        let has_failed = exit.is_some_and(|exit| exit != 0)
-            || last_line(SIGNAL).is_some_and(|signal| !NO_SIGNAL.contains(&signal));
+        let has_failed = exit.is_some_and(|exit| exit != 0);
         let status = match end.status {
             Some(Status::Ok) if is_blocked => Some(Status::Denied),
             Some(Status::Ok) if has_failed => Some(Status::Error),
@@ -366,16 +363,18 @@ fn made_call<'a>(
     }
 }
 
-/// The rest of the line that the harness writes after the output of a command, and that begins so.
+/// The exit code that the harness says after the output of a command.
 ///
-/// The command itself may print such a line. So the line is used only if the command's own output, which the terminal shows, has none.
-fn last_line<'a>(output: Text<'a>, display: Value<'_>, begin: &str) -> Option<&'a str> {
-    if memmem::find(display.raw().as_bytes(), begin.as_bytes()).is_some() {
+/// The command itself may print such a line. So the code is used only if the command's own output, which the terminal shows, has none.
+fn exit_code(output: Text<'_>, display: Value<'_>) -> Option<i64> {
+    if memmem::find(display.raw().as_bytes(), EXIT_CODE.as_bytes()).is_some() {
         return None;
     }
     // At most four other lines of the harness follow it, some of them with an empty line.
     let mut last = output.raw().trim_end_matches('"').rsplit("\\n").take(8);
-    last.find_map(|line| line.strip_prefix(begin))
+    last.find_map(|line| line.strip_prefix(EXIT_CODE))?
+        .parse()
+        .ok()
 }
 
 /// True if the harness may have put something around an output, or a hook behind it.
