@@ -56,7 +56,9 @@ pub fn real_files(truth: &Truth) -> Vec<RealFile> {
         for edit in step {
             let old = files.remove(edit.file.as_str()).or_else(|| first(edit));
             let old = match edit.before_sha256 {
-                None => most_alike(edit, &gone).or(old),
+                None => most_alike(edit, &gone)
+                    .or_else(|| copied(edit, files.values()))
+                    .or(old),
                 Some(_) => old,
             };
             files.insert(&edit.file, after(old.unwrap_or_default(), edit));
@@ -84,6 +86,19 @@ fn most_alike(edit: &RealEdit, gone: &[RealFile]) -> Option<RealFile> {
     let count = |file: &&RealFile| common(&file.lines, &new).len();
     let best = gone.iter().max_by_key(count)?;
     (2 * count(&best) >= new.len()).then(|| best.clone())
+}
+
+/// The file that a command copied: the new one has its text, byte for byte.
+fn copied<'f>(edit: &RealEdit, files: impl Iterator<Item = &'f RealFile>) -> Option<RealFile> {
+    const WRITE: [&str; 4] = ["write", "edit", "patch", "create"];
+    let is_written = |tool: &String| {
+        let tool = tool.to_lowercase();
+        WRITE.iter().any(|word| tool.contains(word))
+    };
+    let text = edit.after.as_deref().filter(|text| !text.is_empty())?;
+    let mut same = files.filter(|file| !file.is_gone && file.text == text);
+    let file = same.next().filter(|_| same.next().is_none())?;
+    (!edit.tools.iter().any(is_written)).then(|| file.clone())
 }
 
 fn after(mut file: RealFile, edit: &RealEdit) -> RealFile {

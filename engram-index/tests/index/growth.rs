@@ -1,5 +1,6 @@
 //! The same tapes give the same answers: in any order, in parts, and when a session is ingested after each of its turns.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -110,6 +111,13 @@ fn beginnings(log: &str, tape: &[u8]) -> Vec<String> {
     whole.map(|end| lines[..*end].concat()).collect()
 }
 
+/// The session that a tape names at its beginning.
+fn session_of(tape: &[u8]) -> Option<String> {
+    let line = tape.split(|byte| *byte == b'\n').next()?;
+    let start: Value = serde_json::from_slice(line).ok()?;
+    Some(start["source"]["session_id"].as_str()?.to_owned())
+}
+
 /// Recordings whose session is one log of lines with several prompts.
 fn with_turns() -> Vec<(Recording, PathBuf, Vec<String>)> {
     let all = all();
@@ -150,6 +158,18 @@ fn a_session_that_is_taken_in_after_each_turn_answers_as_if_it_was_taken_in_once
         let source = grown.path().join(source);
         fs::create_dir_all(source.parent().unwrap()).unwrap();
         fs::create_dir(&tapes).unwrap();
+        // A session that was resumed may begin with the history of another one: such a beginning is a tape of that session.
+        let sessions_of: BTreeSet<_> = turns
+            .iter()
+            .flat_map(|turn| {
+                fs::write(&source, turn).unwrap();
+                tapes_of(&source).into_values()
+            })
+            .map(|tape| session_of(&tape))
+            .collect();
+        if sessions_of.len() != 1 {
+            continue;
+        }
         // The tape is replaced in its place, as `engram ingest` does.
         for turn in &turns {
             fs::write(&source, turn).unwrap();
