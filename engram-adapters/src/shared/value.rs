@@ -63,6 +63,13 @@ pub fn non_empty_text(field: Field<'_>) -> Option<Text<'_>> {
     field.and_then(Value::non_empty_text)
 }
 
+/// The text of a field, if it is not empty and another one than `before`, which it then replaces. For a fact that lines repeat.
+pub fn changed<'a>(before: &mut String, now: Field<'a>) -> Option<Text<'a>> {
+    let new = non_empty_text(now).filter(|_| raw_str(now) != before)?;
+    raw_str(now).clone_into(before);
+    Some(new)
+}
+
 /// The string contents in canonical form, without quotes. Empty if absent or not a string. Only for identifiers.
 #[inline(always)]
 pub fn raw_str(field: Field<'_>) -> &str {

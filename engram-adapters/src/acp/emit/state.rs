@@ -2,10 +2,9 @@
 
 use engram_core::event::SessionFacts;
 use engram_core::keys::KeySet;
-use engram_core::text::Text;
 
 use crate::shared::pending_calls::PendingCalls;
-use crate::shared::value::{Field, non_empty_text, raw_str};
+use crate::shared::value::{Field, changed};
 
 /// What a session keeps.
 #[derive(Debug, Default)]
@@ -47,12 +46,6 @@ impl Stated {
             ..SessionFacts::default()
         }
     }
-}
-
-fn changed<'a>(before: &mut String, now: Field<'a>) -> Option<Text<'a>> {
-    let new = non_empty_text(now).filter(|_| raw_str(now) != before)?;
-    raw_str(now).clone_into(before);
-    Some(new)
 }
 
 /// What a connection keeps.

@@ -5,7 +5,7 @@ use engram_core::event::{Tokens, Usage};
 use crate::acp::readers::Counts;
 use crate::shared::value::{Value, count};
 
-/// The tokens of a response, or of a turn. Where no way of counting gives the total, only what means the same in all of them is said.
+/// The tokens of a response, or of a turn. If no known way of counting gives the total, only counts that mean the same in all ways are kept.
 pub fn usage(counts: Value<'_>) -> Usage<'_> {
     let counts = Counts::lenient(counts);
     let [input, output, total, thought, read, write] = [

@@ -92,7 +92,7 @@ impl Edit<'_> {
         }
     }
 
-    /// One event for each changed run of lines. The last line of a file may be no line, so nothing is said of it without the texts.
+    /// One event for each changed run of lines. A diff shows an empty line after the final line end, so an edit of the last line needs the texts.
     fn emit(&self, (before, after): Texts, out: &mut Emitter<'_>) {
         let files = before.as_deref().zip(after.as_deref());
         let runs = self.section.runs().unwrap_or_default();

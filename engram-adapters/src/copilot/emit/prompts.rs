@@ -1,4 +1,4 @@
-//! What the model is told: prompts, notices, the system prompt.
+//! Input of the model: prompts, notices, the system prompt.
 
 use engram_core::emit::Pointer;
 use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn};

@@ -73,8 +73,7 @@ pub fn context_edit(name: &str, entry: &Entry<'_>, out: &mut Emitter<'_>) {
     system(name, text, "/replacement", out);
 }
 
-/// A summary that stands in the place of history: of a compaction, or (`trigger`) of a branch that was left. Its tokens are those of no
-/// response.
+/// A summary that replaces history: of a compaction, or (`trigger`) of a branch that was left. No response has its tokens.
 pub fn summary(entry: &Entry<'_>, trigger: Option<&'static str>, out: &mut Emitter<'_>) {
     let event = Meta::Compaction {
         text: text(entry.summary()),

@@ -6,7 +6,7 @@ use engram_core::text::Text;
 
 use crate::pi::readers::{Details, FileArgs};
 use crate::shared::pending_calls::PendingCalls;
-use crate::shared::value::{Field, non_empty_text, raw_str};
+use crate::shared::value::{Field, changed};
 
 /// Where a call is: its record, and the number of its block.
 #[derive(Debug, Clone, Copy)]
@@ -38,12 +38,6 @@ impl Stated {
             ..SessionFacts::default()
         }
     }
-}
-
-fn changed<'a>(before: &mut String, now: Field<'a>) -> Option<Text<'a>> {
-    let new = non_empty_text(now).filter(|_| raw_str(now) != before)?;
-    raw_str(now).clone_into(before);
-    Some(new)
 }
 
 /// A call of a tool for files that has succeeded, and where its result is.

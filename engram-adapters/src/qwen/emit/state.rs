@@ -9,7 +9,7 @@ use engram_core::text::Text;
 use crate::qwen::notes::PARTS;
 use crate::qwen::readers::Display;
 use crate::shared::pending_calls::PendingCalls;
-use crate::shared::value::{Field, non_empty_text, raw_str};
+use crate::shared::value::{Field, changed};
 
 /// Where a call is: its record, and the number of its part.
 #[derive(Debug, Clone, Copy)]
@@ -50,12 +50,6 @@ impl Stated {
             ..SessionFacts::default()
         }
     }
-}
-
-fn changed<'a>(before: &mut String, now: Field<'a>) -> Option<Text<'a>> {
-    let new = non_empty_text(now).filter(|_| raw_str(now) != before)?;
-    raw_str(now).clone_into(before);
-    Some(new)
 }
 
 /// What the handlers of a session keep.
