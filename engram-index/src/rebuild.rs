@@ -5,6 +5,7 @@
 //! without a place, or a lost step; nothing is guessed.
 
 mod reads;
+mod rewinds;
 
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
@@ -69,6 +70,8 @@ pub struct Rebuild {
     kept_bytes: usize,
     open: Option<Change>,
     steps: Vec<StepRow>,
+    /// Files that calls edited, each with the event.
+    edited: Vec<(u64, FileRef)>,
     /// Commands so far.
     commands: u64,
     /// Names the holes of this tape.
@@ -168,6 +171,7 @@ impl Rebuild {
     /// A confirmed edit. The spans of one call and file that follow each other are one change.
     pub fn edit(&mut self, row: &SpanRow, texts: [Option<&str>; 2]) {
         let texts = texts.map(|text| text.map(str::to_owned));
+        self.edited.push((row.seq, row.file.clone()));
         if let Some(open) = &mut self.open
             && (open.rows[0].call, &open.rows[0].file) == (row.call, &row.file)
             && row.call.is_some()

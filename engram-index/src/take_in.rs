@@ -187,6 +187,7 @@ impl Builder {
             }
             Meta::Session(facts) => self.session(facts),
             Meta::Usage(usage) if !at.replay => self.usage(usage),
+            Meta::Rewind { to, files: true } if !at.replay => self.rebuild.restored(to.get()),
             _ => {}
         }
     }

@@ -13,6 +13,7 @@ mod places;
 mod rates;
 mod recorded;
 mod results;
+mod rewinds;
 mod sql;
 mod streams;
 #[path = "../../benches/synthetic.rs"]
