@@ -321,7 +321,30 @@ impl Rebuild {
                 return self.step(row, Kind::Changed, Some(before), after);
             }
         }
-        self.pieces(change, &arguments);
+        match self.part_of_line(change) {
+            Some((before, after)) => self.step(row, Kind::Changed, Some(before), after),
+            None => self.pieces(change, &arguments),
+        }
+    }
+
+    /// The texts before and after a change within one line of a text that nobody has seen: no line of them is known, and the hash of the file
+    /// may prove that a later text is the one after it.
+    fn part_of_line(&self, change: &Change) -> Option<(State, State)> {
+        let [row] = change.rows.as_slice() else {
+            return None;
+        };
+        let (at, after) = (row.before?, row.after?);
+        if at.0 != at.1 || at != after || row.ah.is_none() || row.fah.is_none() {
+            return None;
+        }
+        let (_, count) = bounds(at)?;
+        let mut before = State::default();
+        // Other holes than those that the change leaves.
+        before
+            .lines
+            .extend((0..count).map(|n| self.hole(row, MAX_LINES + n)));
+        let after = self.with_holes(change, &before)?;
+        Some((before, after))
     }
 
     /// True if a command of this call wrote the file: the log says now that the file is new.

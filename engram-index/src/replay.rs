@@ -220,7 +220,7 @@ impl Making<'_> {
         let hunks = diff::hunks(&old, text);
         let origins = carried(&origins, &hunks, Origin::Made(at));
         self.put(step, origins.clone(), Some(at));
-        if !step.whole()
+        if (!step.whole() || step.after.iter().any(|key| is_hole(*key)))
             && let Some(place) = self.asked.place_of(step)
         {
             self.fill(step, self.origins_in_asked(step, place, &origins));

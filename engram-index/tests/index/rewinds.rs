@@ -37,6 +37,10 @@ fn lines_of_an_edit_that_was_taken_back_are_what_they_were_before() {
     let index = made.open();
     let text = format!("{HEAD}    return 2\n\ndef three():\n    return 3  # OLD\n# OLD end\n");
     check(&index, "src/a.py", &text, &[(3, "toolu_lab78152bd")]);
+    // The fork went on behind the rewind, and its log never shows the file.
+    let text = text.replace("return 3 ", "return 30 ");
+    let makers = [(3, "toolu_lab78152bd"), (9, "toolu_labd2012c")];
+    check(&index, "src/a.py", &text, &makers);
     // A file that the taken back call made is no file of the session.
     let mut query = Query::new("new\n");
     (query.paths, query.limit, query.words) = (paths("new.txt"), usize::MAX, Words::None);
