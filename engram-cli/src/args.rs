@@ -252,7 +252,10 @@ pub struct Files {
     /// Only files with this text in their path
     #[arg(long, value_name = "TEXT")]
     pub below: Option<String>,
-    /// List so many files, the last changed first; 0 lists all
+    /// What comes first
+    #[arg(long, value_name = "WHAT", default_value = "last")]
+    pub sort: Sort,
+    /// List so many files; 0 lists all
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
     #[command(flatten)]
@@ -263,6 +266,17 @@ pub struct Files {
     pub keys: Keys,
     #[command(flatten)]
     pub filter: Filter,
+}
+
+/// Which files `engram files` lists first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Sort {
+    /// The last changed
+    Last,
+    /// Those with the most edits
+    Edits,
+    /// Those that the most sessions changed
+    Sessions,
 }
 
 impl Ingest {

@@ -114,7 +114,7 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     } else if stderr().is_terminal() {
         report.note(&footer(&rows, agents, limit(args)));
         let costs = shown(&rows, args).iter().map(|row| &row.cost);
-        money::legend(costs, args.keys, report);
+        money::legend(costs, false, args.keys, report);
     }
     Ok(tally.exit())
 }

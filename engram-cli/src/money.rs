@@ -16,6 +16,9 @@ use engram_core::prices::{BadPrices, Prices};
 use engram_core::stats::{Basis, Cost};
 use serde_json::{Map, Value, json};
 
+/// The model of responses that name none, as counts call it.
+const UNNAMED: &str = "unknown";
+
 /// The largest table of prices, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
@@ -133,23 +136,45 @@ pub fn csv(cost: &Cost) -> [String; 2] {
     ]
 }
 
-/// Says below a table what the signs of its costs mean, and which models have no price.
-pub fn legend<'c>(costs: impl Iterator<Item = &'c Cost>, keys: Keys, report: &Reporter) {
+/// Says below a table what the signs of its numbers mean, and which models have no price.
+pub fn legend<'c>(
+    costs: impl Iterator<Item = &'c Cost>,
+    is_partial: bool,
+    keys: Keys,
+    report: &Reporter,
+) {
+    for mark in marks(costs, is_partial) {
+        report.note(&keys.clean(&mark));
+    }
+}
+
+/// What the signs of numbers mean, and which models have no price. `is_partial` is true if there is a sum of tokens that is at least so much.
+pub fn marks<'c>(costs: impl Iterator<Item = &'c Cost>, mut is_partial: bool) -> Vec<String> {
     let (mut computed, mut unpriced) = (false, BTreeSet::new());
     for cost in costs {
         computed |= is_computed(cost);
+        is_partial |= cost.is_partial && cost.usd.is_some();
         unpriced.extend(cost.unpriced.iter().map(String::as_str));
     }
-    if computed {
-        report.note("~ computed from tokens and list prices; the log does not state it");
-    }
+    let has_unnamed = unpriced.remove(UNNAMED);
+    let mut unpriced: Vec<&str> = unpriced.into_iter().collect();
+    unpriced.extend(has_unnamed.then_some("responses whose model the log does not name"));
+    let signs = [
+        (is_partial, "+ at least: some responses do not state it"),
+        (
+            computed,
+            "~ computed from tokens and list prices; the log does not state it",
+        ),
+    ];
+    let signs = signs.iter().filter(|(is_so, _)| *is_so);
+    let mut marks: Vec<String> = signs.map(|(_, mark)| (*mark).to_owned()).collect();
     if !unpriced.is_empty() {
-        let models: Vec<&str> = unpriced.into_iter().collect();
-        report.note(&format!(
+        marks.push(format!(
             "no price for {}: what they cost is unknown (`--prices FILE` gives prices)",
-            keys.clean(&models.join(", "))
+            unpriced.join(", ")
         ));
     }
+    marks
 }
 
 #[cfg(test)]

@@ -9,10 +9,22 @@ use engram_command::small_file;
 /// A file `.git` of a worktree is one line with a path.
 const MAX_BYTES: u64 = 8192;
 
-/// The directory that counts for a session that began in `directory`. For a worktree that is there on this machine, it is the same
-/// directory in the checkout of its repository; else it is the directory itself.
+/// Where Claude Code makes worktrees, below the checkout of their repository (2.1.49 and later). It removes them when their session ends.
+const WORKTREES: &str = "/.claude/worktrees/";
+
+/// The directory that counts for a session that began in `directory`. For a worktree it is the same directory in the checkout of its
+/// repository; else it is the directory itself. Of a worktree that is gone the path must say it.
 pub fn project_of(directory: &str) -> Cow<'_, str> {
-    main_checkout(Path::new(directory)).map_or(Cow::Borrowed(directory), Cow::Owned)
+    main_checkout(Path::new(directory))
+        .or_else(|| main_of_gone(directory))
+        .map_or(Cow::Borrowed(directory), Cow::Owned)
+}
+
+/// The same for a worktree below the checkout.
+fn main_of_gone(directory: &str) -> Option<String> {
+    let (main, below) = directory.split_once(WORKTREES)?;
+    let below = below.split_once('/').map(|(_, below)| below);
+    Some(below.map_or_else(|| main.to_owned(), |below| format!("{main}/{below}")))
 }
 
 /// The same directory in the checkout that has the repository, for a directory in another worktree.
@@ -75,5 +87,13 @@ mod tests {
             assert_eq!(project_of(&text(own)), text(own));
         }
         assert_eq!(project_of("C:\\x"), "C:\\x");
+        assert_eq!(
+            project_of("/gone/shop/.claude/worktrees/feat"),
+            "/gone/shop"
+        );
+        assert_eq!(
+            project_of("/gone/shop/.claude/worktrees/feat/web"),
+            "/gone/shop/web"
+        );
     }
 }

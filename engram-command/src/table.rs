@@ -160,17 +160,71 @@ pub fn write(
     screen: Screen,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let rows: Vec<Vec<Cow<'_, str>>> = rows
+    let rows = shown_cells(rows, screen);
+    let (shown, widths) = layout(columns, &rows, screen);
+    let headings: Vec<Cow<'_, str>> = columns
         .iter()
-        .map(|row| {
-            row.iter()
-                .map(|cell| {
-                    let clean = screen.keys.clean(cell);
-                    one_line(&clean).into_owned().into()
-                })
-                .collect()
-        })
+        .map(|column| Cow::Borrowed(column.heading))
         .collect();
+    let line = |row: &[Cow<'_, str>], is_heading: bool| {
+        let mut line = String::new();
+        for (column, width) in shown.iter().zip(&widths) {
+            let Column {
+                align, fit, look, ..
+            } = columns[*column];
+            let text = cut(&row[*column], fit, *width);
+            let space = " ".repeat(width - display_width(&text));
+            let (begin, end) = if screen.has_colours {
+                look_codes(if is_heading { Look::Dim } else { look })
+            } else {
+                ("", "")
+            };
+            let gap = if line.is_empty() { "" } else { &"    "[..GAP] };
+            line.push_str(&match align {
+                Align::Left => format!("{gap}{begin}{text}{end}{space}"),
+                Align::Right => format!("{gap}{space}{begin}{text}{end}"),
+            });
+        }
+        line.trim_end().to_owned()
+    };
+    writeln!(out, "{}", line(&headings, true))?;
+    rows.iter()
+        .try_for_each(|row| writeln!(out, "{}", line(row, false)))
+}
+
+/// The headings of the columns that have content and for which the screen has no room.
+pub fn left_out(columns: &[Column], rows: &[Vec<String>], screen: Screen) -> Vec<&'static str> {
+    let rows = shown_cells(rows, screen);
+    let headings = |screen: Screen| -> Vec<&'static str> {
+        let (shown, _) = layout(columns, &rows, screen);
+        shown
+            .iter()
+            .map(|column| columns[*column].heading)
+            .collect()
+    };
+    let shown = headings(screen);
+    let mut all = headings(Screen {
+        width: usize::MAX,
+        ..screen
+    });
+    all.retain(|heading| !shown.contains(heading));
+    all
+}
+
+/// Cells as a table has them: one line each, with what the command line says of keys.
+fn shown_cells(rows: &[Vec<String>], screen: Screen) -> Vec<Vec<Cow<'static, str>>> {
+    let cell = |cell: &String| one_line(&screen.keys.clean(cell)).into_owned().into();
+    rows.iter()
+        .map(|row| row.iter().map(cell).collect())
+        .collect()
+}
+
+/// The columns that are shown, and their widths.
+fn layout(
+    columns: &[Column],
+    rows: &[Vec<Cow<'_, str>>],
+    screen: Screen,
+) -> (Vec<usize>, Vec<usize>) {
     let has_content =
         |column: &usize| rows.is_empty() || rows.iter().any(|row| !row[*column].is_empty());
     let mut shown: Vec<usize> = (0..columns.len()).filter(has_content).collect();
@@ -201,34 +255,7 @@ pub fn write(
             }
         }
     };
-    let headings: Vec<Cow<'_, str>> = columns
-        .iter()
-        .map(|column| Cow::Borrowed(column.heading))
-        .collect();
-    let line = |row: &[Cow<'_, str>], is_heading: bool| {
-        let mut line = String::new();
-        for (column, width) in shown.iter().zip(&widths) {
-            let Column {
-                align, fit, look, ..
-            } = columns[*column];
-            let text = cut(&row[*column], fit, *width);
-            let space = " ".repeat(width - display_width(&text));
-            let (begin, end) = if screen.has_colours {
-                look_codes(if is_heading { Look::Dim } else { look })
-            } else {
-                ("", "")
-            };
-            let gap = if line.is_empty() { "" } else { &"    "[..GAP] };
-            line.push_str(&match align {
-                Align::Left => format!("{gap}{begin}{text}{end}{space}"),
-                Align::Right => format!("{gap}{space}{begin}{text}{end}"),
-            });
-        }
-        line.trim_end().to_owned()
-    };
-    writeln!(out, "{}", line(&headings, true))?;
-    rows.iter()
-        .try_for_each(|row| writeln!(out, "{}", line(row, false)))
+    (shown, widths)
 }
 
 fn look_codes(look: Look) -> (&'static str, &'static str) {

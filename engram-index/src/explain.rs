@@ -4,6 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
+use engram_core::event::Status;
 use rusqlite::Connection;
 
 use crate::answer::{Answer, Item, LineCounts, Tier, Why};
@@ -284,15 +285,16 @@ fn place_of(db: &Connection, hit: &Hit) -> rusqlite::Result<String> {
     ))
 }
 
-/// The last commands of sessions that changed the file or ran in its directory. They may have made lines that no edit explains.
+/// The last commands of sessions that changed the file or ran in its directory, without those that were denied. They may have made lines that no edit explains.
 fn hints(
     db: &Connection,
     attributed: &Attributed,
     query: &Query<'_>,
 ) -> rusqlite::Result<Vec<crate::answer::CallInfo>> {
     let sql = format!(
-        "SELECT c.tape, c.seq FROM call c JOIN name k ON k.id = c.kind WHERE k.text = 'execute' AND c.replay = 0 AND ifnull(c.t, 0) <= ?1
+        "SELECT c.tape, c.seq FROM call c JOIN name k ON k.id = c.kind WHERE k.text = 'execute' AND c.replay = 0 AND ifnull(c.status, 0) <> {} AND ifnull(c.t, 0) <= ?1
         AND c.tape IN (SELECT DISTINCT tape FROM span WHERE file IN ({}) ORDER BY t DESC LIMIT 50) ORDER BY c.t DESC, c.seq DESC LIMIT ?2",
+        Status::Denied as i64,
         list(&attributed.files)
     );
     let calls: Vec<(i64, i64)> = db

@@ -94,8 +94,17 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
     }
     let (last_line, cost) = last_line(&sessions, args.below.as_deref(), &prices);
     let mut rows = rows(sessions, args.below.as_deref());
+    let size = |row: &Row| match args.sort {
+        args::Sort::Last => 0,
+        args::Sort::Edits => row.edits,
+        args::Sort::Sessions => row.sessions.len() as u64,
+    };
     rows.sort_by(|one, other| {
-        (&other.last_change, &one.file).cmp(&(&one.last_change, &other.file))
+        (size(other), &other.last_change, &one.file).cmp(&(
+            size(one),
+            &one.last_change,
+            &other.file,
+        ))
     });
     let all = rows.len();
     rows.truncate(args.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX));
@@ -110,7 +119,7 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
             "{} of {last_line}{more}",
             count(all as u64, "file")
         ));
-        money::legend(std::iter::once(&cost), args.keys, report);
+        money::legend(std::iter::once(&cost), false, args.keys, report);
     }
     Ok(answers.exit)
 }

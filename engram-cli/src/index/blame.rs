@@ -15,14 +15,16 @@ use super::explain::{MayBeGone, Text, text_of};
 use super::page::{End, Page};
 use super::{keys_of, place};
 
-/// The fewest characters of a prompt that a line shows, however narrow the screen is.
-const PROMPT_CHARS: usize = 24;
+/// The fewest characters of a prompt that a line shows, on a wide screen and on a narrow one.
+const PROMPT_CHARS: [usize; 2] = [24, 10];
+/// A screen with fewer columns is narrow: the time is a day, and the harness is left out, so that code has room.
+const NARROW: usize = 110;
 /// Columns where standard output is no terminal.
 const COLUMNS: usize = 140;
 /// Longer lines do not take room from the prompt.
 const CODE_CHARS: usize = 80;
-/// What stands beside the prompt, the number and the line.
-const FIXED_CHARS: usize = 48;
+/// What stands beside the prompt, the number and the line, on a wide screen and on a narrow one.
+const FIXED_CHARS: [usize; 2] = [48, 30];
 
 /// Runs the command.
 ///
@@ -96,6 +98,7 @@ fn print(args: &Blame, index: &Path, text: &str, answer: &Answer) -> io::Result<
 /// How lines are printed.
 struct Look {
     has_colours: bool,
+    is_narrow: bool,
     /// Characters of the prompt.
     prompt: usize,
     /// Digits of a line number.
@@ -121,13 +124,16 @@ impl Look {
             .max()
             .unwrap_or(0)
             .min(CODE_CHARS);
+        let is_narrow = columns < NARROW;
+        let of = |sizes: [usize; 2]| sizes[usize::from(is_narrow)];
         Look {
+            is_narrow,
             has_colours: is_terminal
                 && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
             prompt: longest.min(
                 columns
-                    .saturating_sub(FIXED_CHARS + digits + code)
-                    .max(PROMPT_CHARS),
+                    .saturating_sub(of(FIXED_CHARS) + digits + code)
+                    .max(of(PROMPT_CHARS)),
             ),
             digits,
         }
@@ -150,16 +156,18 @@ impl Look {
             .chars()
             .take(8)
             .collect();
-        let shown: String = one_line(first_line(item))
-            .chars()
-            .take(self.prompt)
-            .collect();
-        let margin = format!(
-            "{mark:5} {:16} {harness:11} {:8} {shown:width$}",
-            time.get(..16).unwrap_or(time),
-            one_line(&session),
-            width = self.prompt
-        );
+        let prompt = one_line(first_line(item));
+        let shown = match prompt.chars().count() > self.prompt {
+            true => prompt.chars().take(self.prompt - 1).chain(['…']).collect(),
+            false => prompt.into_owned(),
+        };
+        let place = match self.is_narrow {
+            true => format!("{:10}", time.get(..10).unwrap_or(time)),
+            false => format!("{:16} {harness:11}", time.get(..16).unwrap_or(time)),
+        };
+        let session = one_line(&session);
+        let width = self.prompt;
+        let margin = format!("{mark:5} {place} {session:8} {shown:width$}");
         let margin = match self.has_colours {
             true => format!("{colour}{margin}\u{1b}[0m"),
             false => margin,

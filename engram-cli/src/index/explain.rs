@@ -55,8 +55,19 @@ fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::
             })?,
         };
         let mut query = Query::new("");
-        (query.limit, query.skip, query.words) = (args.bounds.limit, args.bounds.skip, Words::None);
-        let events = index.changes(&tape, seq, &query)?;
+        let words = match args.bounds.json {
+            true => Words::None,
+            false => Words::Prompt,
+        };
+        (query.limit, query.skip, query.words) = (args.bounds.limit, args.bounds.skip, words);
+        query.keys = keys_of(args.bounds.keys);
+        let mut events = index.changes(&tape, seq, &query)?;
+        // The prompt of all of them; a sub-agent has one of its own.
+        events.items.iter_mut().fold(None, |last, event| {
+            let from = event.prompt.as_ref().map(|prompt| prompt.from.clone());
+            event.prompt.take_if(|_| from == last);
+            from
+        });
         return Ok(print_events(args, &index, events, notes));
     }
     let (asked, text, at) = match (&args.text, &args.file) {
@@ -251,12 +262,16 @@ fn commit(
     notes.extend(of_commit);
     let total = found.len();
     let (mut page, look) = (Page::new(&args.bounds), Look::stdout());
+    let mut last_path = "";
     for (path, item) in found.iter().skip(args.bounds.skip).take(args.bounds.limit) {
         let mut value = serde_json::to_value(item).unwrap_or_default();
         value["path"] = json!(path);
-        page.add(&value, || {
-            format!("{}\n{}", one_line(path), print::item(item, look))
-        });
+        let heading = match path == last_path {
+            true => String::new(),
+            false => format!("{}\n", one_line(path)),
+        };
+        last_path = path;
+        page.add(&value, || heading + &print::item(item, look));
     }
     Ok(page.end(&End {
         total,

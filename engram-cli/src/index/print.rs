@@ -62,7 +62,9 @@ pub fn item(item: &Item, look: Look) -> String {
         Tier::State | Tier::Line | Tier::Moved => Part::Proven,
         Tier::Older | Tier::Unknown => Part::Weak,
     };
-    let lines = format!("lines {}", lines.join(","));
+    let is_one = matches!(item.lines.as_slice(), [[first, last]] if first == last);
+    let word = if is_one { "line" } else { "lines" };
+    let lines = format!("{word} {}", lines.join(","));
     let mut text = format!("{}  {}{why}", look.paint(part, &lines), words_of(item.tier));
     if let Some(call) = &item.call {
         text.push_str(&format!("\n  {}", call_line(call, item.op)));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engram_command::complete;
+use engram_command::filter::Filter;
 use engram_command::keys::Keys;
 use engram_command::size;
 
@@ -13,9 +14,9 @@ use crate::money::PriceTable;
 #[derive(Debug, Args)]
 pub struct Show {
     /// A tape, a session log, a store or directory, or the beginning of a session's id; `-` reads standard input. With `#SEQ`: this event of
-    /// it and those around it
-    #[arg(value_name = "TAPE|LOG|ID[#SEQ]", add = crate::ids::ids_and_files())]
-    pub target: PathBuf,
+    /// it and those around it [default with `--html DIR`: the directory of tapes]
+    #[arg(value_name = "TAPE|LOG|ID[#SEQ]", add = crate::ids::ids_and_files(), required_unless_present = "html")]
+    pub target: Option<PathBuf>,
     /// The directory of tapes in which an id is looked up [default: $ENGRAM_TAPES, else engram/tapes in your data directory]
     #[arg(long, value_name = "DIR")]
     pub tapes: Option<PathBuf>,
@@ -25,7 +26,8 @@ pub struct Show {
     /// Print Markdown
     #[arg(long, conflicts_with = "html")]
     pub markdown: bool,
-    /// Write one self-contained page to this file; `-` is standard output. For a directory of sessions: a page for each, and an index
+    /// Write one self-contained page to this file; `-` is standard output. For a directory of sessions: a page for each that the filters want,
+    /// and an index
     #[arg(long, value_name = "FILE|DIR")]
     pub html: Option<PathBuf>,
     /// Show every line of long outputs
@@ -53,6 +55,8 @@ pub struct Show {
     pub no_pager: bool,
     #[command(flatten)]
     pub keys: Keys,
+    #[command(flatten)]
+    pub filter: Filter,
     /// Skip detection and use this adapter (see `engram adapters`)
     #[arg(long, value_name = "ADAPTER", add = complete::adapters())]
     pub adapter: Option<String>,

@@ -184,9 +184,11 @@ impl Builder {
             }
             What::Result(result, tool) => {
                 view.totals.failed_calls += u64::from(result.is_failure() && !is_replay);
+                view.totals.denied_calls += u64::from(result.is_denied() && !is_replay);
                 add_result(view, parent, *result, tool, (seq, time, is_replay));
             }
-            What::Body(body) => {
+            What::Body(mut body) => {
+                leave_out_repeated(&mut body, &view.items);
                 count(&mut view.totals, &body, is_replay);
                 if matches!(body, Body::Call(_)) {
                     self.calls.insert(seq, (thread, view.items.len()));
@@ -221,6 +223,20 @@ fn note_facts(
             .times
             .get_or_insert_with(|| (time.clone(), time.clone()));
         last.clone_from(time);
+    }
+}
+
+/// A notice whose text is what the call before it returned, such as the reason of a denial, has no text of its own.
+fn leave_out_repeated(body: &mut Body, before: &[Item]) {
+    let Body::Notice(notice) = body else { return };
+    let last = before.iter().rev().find_map(|item| match &item.body {
+        Body::Call(call) => Some(call.result.as_ref()),
+        _ => None,
+    });
+    if let Some(result) = last.flatten() {
+        notice
+            .text
+            .take_if(|text| [&result.stdout, &result.stderr].contains(&&Some(text.clone())));
     }
 }
 

@@ -133,8 +133,12 @@ pub type Pages<'a> = (Vec<(String, Family)>, &'a Path);
 ///
 /// # Errors
 /// If there is no session.
-pub fn several<'a>(args: &'a Show, options: &SessionOptions) -> Result<Option<Pages<'a>>, Refusal> {
-    let (target, Some(pages)) = (&args.target, args.html.as_deref()) else {
+pub fn several<'a>(
+    target: &PathBuf,
+    args: &'a Show,
+    options: &SessionOptions,
+) -> Result<Option<Pages<'a>>, Refusal> {
+    let Some(pages) = args.html.as_deref() else {
         return Ok(None);
     };
     let is_page = pages.as_os_str() == "-"

@@ -9,9 +9,11 @@ use engram_adapters::sessions::SessionOptions;
 use engram_command::exit::{Exit, Tally};
 use engram_command::inputs::with_adapter;
 use engram_command::output;
+use engram_command::places;
 use engram_command::report::Reporter;
 use engram_command::summary::count;
 use engram_core::error::AdapterError;
+use engram_core::overview::Overview;
 use engram_core::prices::Prices;
 
 mod args;
@@ -58,7 +60,14 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
         Ok(prices) => prices,
         Err(error) => return Ok(report.failure(&error)),
     };
-    if let Some((target, seq)) = window::named(&args.target) {
+    if let Some(fault) = args.filter.fault(registry) {
+        return Ok(report.usage(&fault));
+    }
+    let target = args.target.clone();
+    let Some(target) = target.or_else(|| args.tapes.clone().or_else(places::tapes_dir)) else {
+        return Ok(report.usage("name a session, or a directory of sessions"));
+    };
+    if let Some((target, seq)) = window::named(&target) {
         return match family(&target, args, &options) {
             Ok(family) => window::run(&family.root, seq, args, &options, report),
             Err(refusal) => Ok(refused(refusal, report)),
@@ -67,14 +76,19 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
     if args.json {
         return Ok(report.usage("`--json` prints a window: name an event, as in `engram show ID#12 --json`; `engram ingest LOG --out -` prints all events"));
     }
-    match several(args, &options) {
+    match several(&target, args, &options) {
         Ok(Some((families, directory))) => {
-            return Ok(site(families, directory, (args, &prices), &options, report));
+            return Ok(site(
+                (&target, families, directory),
+                (args, &prices),
+                &options,
+                report,
+            ));
         }
         Ok(None) => {}
         Err(refusal) => return Ok(refused(refusal, report)),
     }
-    let family = match family(&args.target, args, &options) {
+    let family = match family(&target, args, &options) {
         Ok(family) => family,
         Err(refusal) => return Ok(refused(refusal, report)),
     };
@@ -131,8 +145,9 @@ fn images(
     }
     if family.root.is_tape() && images.is_empty() {
         report.note(&format!(
-            "{} of this session: a tape has no pictures, and its log is not there; those of a log are on a page of the log",
-            count(wanted.len() as u64, "attachment")
+            "{} of session {}: a tape has no pictures, and its log is not there; those of a log are on a page of the log",
+            count(wanted.len() as u64, "attachment"),
+            view.facts.session_id.as_deref().unwrap_or("without an id")
         ));
     }
     images
@@ -140,8 +155,7 @@ fn images(
 
 /// Several sessions as pages in a directory, with an index of them.
 fn site(
-    families: Vec<(String, Family)>,
-    directory: &Path,
+    (target, families, directory): (&Path, Vec<(String, Family)>, &Path),
     (args, prices): (&Show, &Prices),
     options: &SessionOptions,
     report: &Reporter,
@@ -155,6 +169,9 @@ fn site(
         let file = format!("{name}.html");
         let path = directory.join(&file);
         let written = load(&family, options, !args.keys.no_redact, report).and_then(|view| {
+            if !args.filter.is_empty() && !args.filter.wants(&overview(&view)) {
+                return Ok(None);
+            }
             let images = images(&family, &view, options, report);
             let style = page::Style {
                 is_full: args.full,
@@ -163,12 +180,12 @@ fn site(
             };
             output::write(&path, |mut out| page::write(&view, style, &mut out))
                 .map_err(|error| at(&path, error))?;
-            Ok(page::site::Entry::new(file, &view, prices))
+            Ok(Some(page::site::Entry::new(file, &view, prices)))
         });
         match written {
             Ok(entry) => {
                 tally.success();
-                entries.push(entry);
+                entries.extend(entry);
             }
             Err(error) => tally.failure(report.failure(&error)),
         }
@@ -176,7 +193,7 @@ fn site(
     entries.sort_by(|one, other| other.last.cmp(&one.last));
     let index = directory.join("index.html");
     let (work, redact) = (
-        Work::read(&args.target, options, prices, &report.muted()),
+        Work::read(target, &args.filter, options, prices, &report.muted()),
         !args.keys.no_redact,
     );
     let written = output::write(&index, |mut out| {
@@ -193,6 +210,15 @@ fn site(
         }
         Err(error) => report.failure(&at(&index, error)),
     }
+}
+
+/// What a filter asks of a session.
+fn overview(view: &SessionView) -> Overview {
+    let mut overview = Overview::default();
+    overview.harness.clone_from(&view.facts.harness);
+    overview.project.clone_from(&view.facts.project);
+    (overview.start, overview.end) = view.facts.times.clone().unzip();
+    overview
 }
 
 /// The session with its sub-agents. One that cannot be read is left out, with a note.

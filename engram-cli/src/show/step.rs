@@ -67,6 +67,9 @@ impl StatedFacts {
                 facts.models.push(model);
             }
         }
+        if facts.project.is_none() {
+            facts.project.clone_from(&stated.cwd);
+        }
         for (fact, stated) in [
             (&mut facts.version, stated.version),
             (&mut facts.agent, stated.agent),

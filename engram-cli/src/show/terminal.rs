@@ -11,6 +11,9 @@ use super::words::{clock, count, heading, outcome, page_title, summary, titles, 
 /// Lines of a folded text that are shown.
 const SHOWN_LINES: usize = 10;
 
+/// A text that is longer by no more lines is not cut.
+const SPARED_LINES: usize = 3;
+
 /// A line beyond this length is not wrapped at words: it is data.
 const WRAPPED_BYTES: usize = 4096;
 
@@ -270,6 +273,11 @@ impl<W: Write> Terminal<'_, '_, W> {
             .map(|(_, mark)| *mark)
             .collect();
         let time = item.time.as_deref().map_or("", clock);
+        // The name under which `show ID#SEQ` opens it.
+        let name = match item.body {
+            Body::Message(_) | Body::Call(_) => format!("  #{}", item.seq),
+            _ => String::new(),
+        };
         let look = if item.is_rewound || item.is_replay {
             Look::Dim
         } else {
@@ -278,7 +286,7 @@ impl<W: Write> Terminal<'_, '_, W> {
         self.line(Look::Plain, "")?;
         self.line(
             look,
-            format!("{time} {}{marks}", visible_line(title)).trim_start(),
+            format!("{time} {}{marks}{name}", visible_line(title)).trim_start(),
         )
     }
 
@@ -291,10 +299,19 @@ impl<W: Write> Terminal<'_, '_, W> {
         }
     }
 
+    /// How many of all lines are shown: a cut that saves hardly any is none.
+    fn worth_cutting(&self, all: usize, shown: usize) -> usize {
+        match all.saturating_sub(shown) <= SPARED_LINES {
+            true => all,
+            false => shown,
+        }
+    }
+
     /// Text that is wrapped at words.
     fn prose(&mut self, look: Look, text: &str, lines: usize) -> io::Result<()> {
         let text = visible(text);
         let mut all = text.trim_end().split('\n');
+        let lines = self.worth_cutting(all.clone().count(), lines);
         for line in all.by_ref().take(lines) {
             self.wrapped(look, &format!("  {line}"))?;
         }
@@ -305,7 +322,8 @@ impl<W: Write> Terminal<'_, '_, W> {
     fn output(&mut self, look: Look, text: &str) -> io::Result<()> {
         let text = visible(text);
         let mut all = text.trim_end().split('\n');
-        for line in all.by_ref().take(self.shown_lines()) {
+        let lines = self.worth_cutting(all.clone().count(), self.shown_lines());
+        for line in all.by_ref().take(lines) {
             self.line(look, &format!("     {line}"))?;
         }
         self.rest(all.count())
@@ -315,10 +333,11 @@ impl<W: Write> Terminal<'_, '_, W> {
         if lines == 0 {
             return Ok(());
         }
+        let them = if lines == 1 { "it" } else { "them" };
         self.line(
             Look::Dim,
             &format!(
-                "     … {} more (--full shows them)",
+                "     … {} more (--full shows {them})",
                 count(lines as u64, "line")
             ),
         )
@@ -399,7 +418,7 @@ mod tests {
     fn text_is_wrapped_at_words_with_its_indent() {
         let text = "a sentence that is longer than the width of the terminal";
         let shown = shown(reasoning(text), plain());
-        assert!(shown.contains("reasoning (rewound)\n  a sentence that is longer\n  than the width of the\n  terminal\n"), "{shown}");
+        assert!(shown.contains("reasoning (rewound)  #1\n  a sentence that is longer\n  than the width of the\n  terminal\n"), "{shown}");
     }
 
     #[test]

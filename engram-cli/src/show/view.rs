@@ -37,6 +37,8 @@ pub struct Facts {
     pub agent: Option<String>,
     pub title: Option<String>,
     pub cwd: Option<String>,
+    /// The directory that the session began in.
+    pub project: Option<String>,
     pub branch: Option<String>,
     /// Every model, in the order in which they were first named.
     pub models: Vec<String>,
@@ -56,6 +58,8 @@ pub struct Totals {
     pub prompts: u64,
     pub calls: u64,
     pub failed_calls: u64,
+    /// Those of the failed calls that were denied.
+    pub denied_calls: u64,
     pub edits: u64,
     pub tokens: TokenCounts,
 }
@@ -245,6 +249,11 @@ pub struct CallResult {
 }
 
 impl CallResult {
+    /// True if the call was not allowed to run.
+    pub fn is_denied(&self) -> bool {
+        self.status == Some("denied")
+    }
+
     /// True if status or exit code state a failure.
     pub fn is_failure(&self) -> bool {
         self.status.is_some_and(|status| status != "ok") || self.exit.is_some_and(|exit| exit != 0)

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use engram_adapters::sessions::SessionOptions;
 use engram_command::exit::Exit;
@@ -61,7 +61,8 @@ pub fn run(
             window.seen
         )));
     };
-    let name = args.target.to_string_lossy();
+    let name = args.target.as_deref().unwrap_or(Path::new(""));
+    let name = name.to_string_lossy();
     let (name, _) = name.rsplit_once('#').unwrap_or((&name, ""));
     let page = Page {
         name,

@@ -73,10 +73,19 @@ pub fn summary(view: &SessionView, prices: &Prices) -> Vec<String> {
         ", ",
     );
     let times = facts.times.as_ref().map(|(first, last)| times(first, last));
-    let failed = if totals.failed_calls > 0 {
-        format!(" ({} failed)", number(totals.failed_calls))
-    } else {
-        String::new()
+    let parts = [
+        (totals.failed_calls - totals.denied_calls, "failed"),
+        (totals.denied_calls, "denied"),
+    ];
+    let parts = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", number(*count)))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let failed = match parts.is_empty() {
+        true => parts,
+        false => format!(" ({parts})"),
     };
     let counts = format!(
         "{}, {}{failed}, {}",

@@ -131,34 +131,48 @@ enum Has {
     Tokens,
 }
 
+/// The value of what no log states.
+const UNKNOWN: &str = "unknown";
+
 /// Counts by their values.
 pub type Groups = BTreeMap<Vec<String>, Stats>;
 
 /// The counts of one session by value, if its events are divided.
-pub struct Parts(Option<Breakdown>);
+pub struct Parts {
+    parts: Option<Breakdown>,
+    /// The values of a session without any time, for a division by time.
+    without_time: Option<Vec<String>>,
+}
 
 impl Parts {
     pub fn new(division: &Division) -> Parts {
         let splits = division.splits();
-        Parts((!splits.is_empty()).then(|| Breakdown::new(splits)))
+        let has_time = splits.iter().any(|split| matches!(split, Split::Time(_)));
+        Parts {
+            without_time: has_time.then(|| vec![UNKNOWN.to_owned(); splits.len()]),
+            parts: (!splits.is_empty()).then(|| Breakdown::new(splits)),
+        }
     }
 
     /// The counts by value; those of the whole session without one if its events are not divided.
     pub fn into_groups(self, whole: Stats) -> Groups {
-        match self.0 {
-            Some(parts) => parts.into_groups(),
-            None => BTreeMap::from([(Vec::new(), whole)]),
+        let groups = self.parts.map(Breakdown::into_groups);
+        match (groups, self.without_time) {
+            (None, _) => BTreeMap::from([(Vec::new(), whole)]),
+            (Some(groups), Some(values)) if groups.is_empty() => BTreeMap::from([(values, whole)]),
+            (Some(groups), _) => groups,
         }
     }
 }
 
 impl EventSink for Parts {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
-        self.0.as_mut().map_or(Ok(()), |parts| parts.event(record))
+        let parts = self.parts.as_mut();
+        parts.map_or(Ok(()), |parts| parts.event(record))
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        self.0.as_mut().map_or(Ok(()), EventSink::finish)
+        self.parts.as_mut().map_or(Ok(()), EventSink::finish)
     }
 }
 
@@ -204,7 +218,7 @@ pub fn groups(
                 By::Session => roots.of(&overview).1,
                 _ => Some(overview.harness.clone()),
             };
-            let value = value.unwrap_or_else(|| "unknown".to_owned());
+            let value = value.unwrap_or_else(|| UNKNOWN.to_owned());
             match by {
                 By::Project => spellings
                     .entry(comparable(&value).into_owned())
@@ -318,15 +332,20 @@ pub fn print(
     if rows.len() > 1 {
         rows.push(cells(division, total));
     }
-    table::write(
-        &columns(division),
-        &rows,
-        Screen::stdout().with_keys(keys),
-        out,
-    )?;
+    let (columns, screen) = (columns(division), Screen::stdout().with_keys(keys));
+    table::write(&columns, &rows, screen, out)?;
     out.flush()?;
+    let left_out = table::left_out(&columns, &rows, screen);
+    if !left_out.is_empty() {
+        report.note(&format!(
+            "no room for {}: a wider terminal, `--csv` and `--json` have them",
+            left_out.join(", ")
+        ));
+    }
     if division.has(Has::Tokens) {
-        money::legend(groups.iter().map(|group| &group.cost), keys, report);
+        let is_partial = NUMBERS.iter().any(|number| number.of(&total.counts).1);
+        let costs = groups.iter().map(|group| &group.cost);
+        money::legend(costs, is_partial, keys, report);
     }
     Ok(())
 }
@@ -441,16 +460,16 @@ impl Number {
 }
 
 const NUMBERS: [Number; 13] = [
-    Number::count("sessions", "sessions", 6, Has::Sessions, |counts| {
+    Number::count("sessions", "sessions", 2, Has::Sessions, |counts| {
         counts.sessions
     }),
     Number::count("sub_agents", "agents", 10, Has::Sessions, |counts| {
         counts.sub_agents
     }),
-    Number::count("prompts", "prompts", 7, Has::Prompts, |counts| {
+    Number::count("prompts", "prompts", 3, Has::Prompts, |counts| {
         counts.prompts
     }),
-    Number::count("calls", "calls", 3, Has::Calls, calls),
+    Number::count("calls", "calls", 4, Has::Calls, calls),
     Number::count("failed_calls", "failed", 11, Has::Calls, failed),
     Number::count("files_edited", "files", 8, Has::Calls, |counts| {
         counts.files_edited
@@ -471,13 +490,13 @@ const NUMBERS: [Number; 13] = [
     Number::tokens("input", "input", 1, |tokens| {
         (tokens.input, tokens.partial.input)
     }),
-    Number::tokens("cache_read", "cache read", 4, |tokens| {
+    Number::tokens("cache_read", "cache read", 6, |tokens| {
         (tokens.cache_read, tokens.partial.cache_read)
     }),
-    Number::tokens("cache_write", "cache write", 5, |tokens| {
+    Number::tokens("cache_write", "cache write", 7, |tokens| {
         (tokens.cache_write, tokens.partial.cache_write)
     }),
-    Number::tokens("output", "output", 2, |tokens| {
+    Number::tokens("output", "output", 5, |tokens| {
         (tokens.output, tokens.partial.output)
     }),
 ];

@@ -184,10 +184,7 @@ fn print(
         .tokens
         .values()
         .any(|tokens| tokens.partial != Partial::default());
-    if has_more || sum.cost.is_partial {
-        report.note("+ at least: some responses do not state it");
-    }
-    money::legend(std::iter::once(&sum.cost), keys, report);
+    money::legend(std::iter::once(&sum.cost), has_more, keys, report);
     Ok(())
 }
 

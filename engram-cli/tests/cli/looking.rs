@@ -316,7 +316,7 @@ fn every_command_has_a_manual_page() {
     );
     assert!(
         synopsis("engram-show.1").contains("[--full] [")
-            && synopsis("engram-show.1").ends_with(" TAPE|LOG|ID[#SEQ]")
+            && synopsis("engram-show.1").ends_with(" [TAPE|LOG|ID[#SEQ]]")
     );
     assert!(
         synopsis("engram.1").ends_with(" COMMAND"),

@@ -24,16 +24,18 @@ const HEIGHT: f64 = 100.0;
 const COLUMN: f64 = 10.0;
 /// The greatest width of one column, in percent of the chart.
 const COLUMN_PERCENT: usize = 8;
+/// So many values are shown without a click.
+const FEW: usize = 12;
 /// The end of a name that is shown beside a bar.
 const NAME_CHARS: usize = 28;
 /// The side of the square of one hour.
 const HOUR: usize = 20;
 
-/// A bar for each value, with its name before and its amount after it.
+/// A bar for each value, with its name before and its amount after it; and how many more there are.
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn bars(title: &str, values: &[Value], out: &mut impl Write) -> io::Result<()> {
+pub fn bars(title: &str, values: &[Value], more: usize, out: &mut impl Write) -> io::Result<()> {
     let largest = largest(values);
     write!(
         out,
@@ -44,13 +46,17 @@ pub fn bars(title: &str, values: &[Value], out: &mut impl Write) -> io::Result<(
         let percent = 100.0 * share(value.amount, largest);
         write!(
             out,
-            "<tr><th title=\"{}\">{}</th><td><svg aria-hidden=\"true\"><rect width=\"{percent:.1}%\" height=\"100%\"/></svg></td><td>{}</td></tr>",
+            "<tr><th title=\"{}\"><bdi>{}</bdi></th><td><svg aria-hidden=\"true\"><rect width=\"{percent:.1}%\" height=\"100%\"/></svg></td><td>{}</td></tr>",
             escaped(&visible_line(&value.name)),
             escaped(&end_of(&visible_line(&value.name))),
             escaped(&value.text)
         )?;
     }
-    writeln!(out, "</table></figure>")
+    write!(out, "</table>")?;
+    if more > 0 {
+        write!(out, "<p class=\"fact\">and {more} more</p>")?;
+    }
+    writeln!(out, "</figure>")
 }
 
 /// A column for each value, in their order, with a table of the values.
@@ -82,18 +88,23 @@ pub fn columns(title: &str, values: &[Value], out: &mut impl Write) -> io::Resul
     }
     write!(out, "</svg>")?;
     if let [first, .., last] = values {
+        let most = values.iter().find(|value| value.amount >= largest);
+        let most = most.map_or_else(String::new, |most| {
+            format!("; most: {} ({})", most.text, most.name)
+        });
         write!(
             out,
-            "<p class=\"fact\">{} to {}</p>",
+            "<p class=\"fact\">{} to {}{}</p>",
             escaped(&visible_line(&first.name)),
-            escaped(&visible_line(&last.name))
+            escaped(&visible_line(&last.name)),
+            escaped(&visible_line(&most))
         )?;
     }
     let known = values
         .iter()
         .filter(|value| value.amount > 0.0)
         .map(|value| (value.name.clone(), value.text.clone()));
-    table(known, out)?;
+    table(known, values.len() <= FEW, out)?;
     writeln!(out, "</figure>")
 }
 
@@ -144,7 +155,7 @@ pub fn week(title: &str, week: &Week, out: &mut impl Write) -> io::Result<()> {
         let known = hours.iter().enumerate().filter(|(_, count)| **count > 0);
         known.map(move |(hour, count)| (format!("{} {hour}:00", DAYS[day]), count.to_string()))
     });
-    table(hours, out)?;
+    table(hours, false, out)?;
     writeln!(out, "</figure>")
 }
 
@@ -160,11 +171,16 @@ fn end_of(name: &str) -> String {
     format!("…{part}")
 }
 
-/// Names and amounts, folded.
-fn table(rows: impl Iterator<Item = (String, String)>, out: &mut impl Write) -> io::Result<()> {
+/// Names and amounts, folded unless they are few.
+fn table(
+    rows: impl Iterator<Item = (String, String)>,
+    is_open: bool,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let open = if is_open { " open" } else { "" };
     write!(
         out,
-        "<details><summary class=\"fact\">values</summary><table class=\"values\">"
+        "<details{open}><summary class=\"fact\">values</summary><table class=\"values\">"
     )?;
     for (name, text) in rows {
         write!(
@@ -212,12 +228,13 @@ mod tests {
     #[test]
     fn the_largest_value_fills_its_place_and_each_value_is_a_text() {
         let values = [value("a", 4.0), value("b", 1.0), value("none", 0.0)];
-        let chart = svg(|out| bars("USD", &values, out));
+        let chart = svg(|out| bars("USD", &values, 3, out));
         for part in [
             "width=\"100.0%\"",
             "width=\"25.0%\"",
             "width=\"0.0%\"",
             "<td>1 USD</td>",
+            "and 3 more",
         ] {
             assert!(chart.contains(part), "{part} in {chart}");
         }
@@ -236,7 +253,7 @@ mod tests {
     #[test]
     fn amounts_that_are_no_amounts_draw_nothing() {
         for amount in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            let chart = svg(|out| bars("x", &[value("a", amount)], out));
+            let chart = svg(|out| bars("x", &[value("a", amount)], 0, out));
             assert!(
                 !chart.contains("NaN%") && !chart.contains("inf%"),
                 "{chart}"
@@ -248,7 +265,7 @@ mod tests {
     fn names_of_logs_are_no_markup() {
         let evil = [value("</text><script>alert(1)</script>\u{202e}\"'", 1.0)];
         for chart in [
-            svg(|out| bars("x", &evil, out)),
+            svg(|out| bars("x", &evil, 0, out)),
             svg(|out| columns("x", &evil, out)),
         ] {
             assert!(

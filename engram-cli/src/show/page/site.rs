@@ -49,7 +49,7 @@ impl Entry {
                 .take(PROMPT_CHARS)
                 .collect::<String>()
         };
-        let project = view.facts.cwd.as_deref().map(project_of);
+        let project = view.facts.project.as_deref().map(project_of);
         Entry {
             file,
             title: page_title(view),

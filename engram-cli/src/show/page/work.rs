@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use engram_adapters::sessions::SessionOptions;
 use engram_command::filter::Filter;
+use engram_command::homes::in_short;
 use engram_command::report::Reporter;
 use engram_command::table::short_number;
 use engram_core::event::{EventRef, TimeBasis};
@@ -13,12 +14,13 @@ use engram_core::file_path::comparable;
 use engram_core::prices::Prices;
 use engram_core::redact::redacted;
 use engram_core::sink::EventSink;
-use engram_core::stats::{Basis, Cost, Counts, Stats};
+use engram_core::stats::{Cost, Counts, Stats};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::chart::{self, Value, Week};
+use super::html::line;
 use crate::answers;
 use crate::files::Edits;
 use crate::money;
@@ -89,19 +91,20 @@ impl EventSink for Read {
 }
 
 impl Work {
-    /// Reads all sessions below a path, each once. `None` if there is nothing to count: the pages themselves say why.
+    /// Reads all sessions below a path that the filter wants, each once. `None` if there is nothing to count: the pages themselves say why.
     pub fn read(
         path: &std::path::Path,
+        filter: &Filter,
         options: &SessionOptions,
         prices: &Prices,
         report: &Reporter,
     ) -> Option<Work> {
-        let (zone, filter) = (TimeZone::UTC, Filter::default());
+        let zone = TimeZone::UTC;
         let paths = [path.to_owned()];
         let request = Request {
             paths: &paths,
             tapes: None,
-            filter: &filter,
+            filter,
             tapes_count: TapesCount::Never,
         };
         let division = |by: By| Division {
@@ -118,7 +121,7 @@ impl Work {
             },
         };
         let reading = reading::find(&request, options, report).ok()?;
-        let answers = answers::read(&reading, options, &filter, None, new, report).ok()?;
+        let answers = answers::read(&reading, options, filter, None, new, report).ok()?;
         let sessions = answers.once.each_once(report);
         let mut all = Stats::default();
         sessions.iter().for_each(|session| all.add(&session.stats));
@@ -152,9 +155,9 @@ impl Work {
             ));
             edits.push(more.edits);
         }
-        work.days = groups(&division(By::Day), days, &all, &filter, prices);
-        work.models = groups(&division(By::Model), models, &all, &filter, prices);
-        work.projects = groups(&division(By::Project), projects, &all, &filter, prices);
+        work.days = groups(&division(By::Day), days, &all, filter, prices);
+        work.models = groups(&division(By::Model), models, &all, filter, prices);
+        work.projects = groups(&division(By::Project), projects, &all, filter, prices);
         work.files = files(edits);
         Some(work)
     }
@@ -196,49 +199,34 @@ impl Work {
         };
         for (title, groups) in [("Projects", &self.projects), ("Models", &self.models)] {
             let bars = groups.iter().take(BARS).map(|group| Value {
-                name: name(&group.values[0]),
-                amount: all(group) as f64,
+                name: name(&in_short(group.values[0].as_ref())),
+                amount: all(group).0 as f64,
                 text: amounts(group).collect::<Vec<_>>().join(", "),
             });
-            chart::bars(title, &bars.collect::<Vec<_>>(), out)?;
+            let more = groups.len().saturating_sub(BARS);
+            chart::bars(title, &bars.collect::<Vec<_>>(), more, out)?;
         }
         let files = self.files.iter().take(BARS).map(|(file, edits)| Value {
-            name: name(file),
+            name: name(&in_short(file.as_ref())),
             amount: *edits as f64,
             text: count(*edits, "edit"),
         });
-        chart::bars("Files that change most", &files.collect::<Vec<_>>(), out)?;
+        let more = self.files.len().saturating_sub(BARS);
+        let title = "Files that change most";
+        chart::bars(title, &files.collect::<Vec<_>>(), more, out)?;
         let zone = self.zone.iana_name().unwrap_or("UTC");
         chart::week(&format!("Events by hour ({zone})"), &self.hours, out)?;
         writeln!(out, "</section>")?;
-        let marks = [
-            (
-                is_computed(&self.total.cost),
-                "~ computed from tokens and list prices; the logs do not state it",
-            ),
-            (
-                has_more(&self.total),
-                "+ at least: some responses do not state it",
-            ),
-        ];
-        for (_, meaning) in marks.iter().filter(|(is_so, _)| *is_so) {
-            writeln!(out, "<p class=\"fact\">{meaning}</p>")?;
+        for mark in money::marks(std::iter::once(&self.total.cost), all(&self.total).1) {
+            writeln!(out, "<p class=\"fact\">{}</p>", line(&mark))?;
         }
         Ok(())
     }
 }
 
-fn is_computed(cost: &Cost) -> bool {
-    !matches!(cost.basis, None | Some(Basis::Stated))
-}
-
-fn has_more(total: &Group) -> bool {
-    let tokens = all_tokens(&total.counts).all();
-    total.cost.is_partial || tokens.is_some_and(|(_, is_partial)| is_partial)
-}
-
-fn all(group: &Group) -> u64 {
-    all_tokens(&group.counts).all().map_or(0, |(all, _)| all)
+/// All tokens, and whether there are at least so many.
+fn all(group: &Group) -> (u64, bool) {
+    all_tokens(&group.counts).all().unwrap_or_default()
 }
 
 /// `1.2M tokens`, `~4.20 USD`; what is not known is left out.
@@ -285,6 +273,8 @@ fn files(edits: Vec<Edits>) -> Vec<(String, u64)> {
 #[derive(Debug, Default)]
 struct Sum {
     tokens: u64,
+    /// True if there are at least so many.
+    is_partial: bool,
     cost: Cost,
 }
 
@@ -293,7 +283,11 @@ impl Sum {
         Value {
             name: name.to_owned(),
             amount: self.tokens as f64,
-            text: format!("{} tokens", short_number(self.tokens)),
+            text: format!(
+                "{}{} tokens",
+                short_number(self.tokens),
+                if self.is_partial { "+" } else { "" }
+            ),
         }
     }
 
@@ -333,7 +327,9 @@ fn in_time(days: &[Group]) -> Vec<(String, Sum)> {
                 .get(..len)
                 .and_then(|name| sums.get_mut(name))
             {
-                sum.tokens = sum.tokens.saturating_add(all(group));
+                let (tokens, is_partial) = all(group);
+                sum.tokens = sum.tokens.saturating_add(tokens);
+                sum.is_partial |= is_partial;
                 sum.cost.add(&group.cost);
             }
         }
