@@ -119,37 +119,6 @@ fn is_in_a_circle(parents: &[Option<Parent>], start: usize) -> bool {
     false
 }
 
-/// Of several tapes of one session, all but the longest.
-pub fn shorter(tapes: &[Links]) -> Vec<bool> {
-    let mut longest: HashMap<(&str, &str, Option<&str>), usize> = HashMap::new();
-    for (index, tape) in tapes.iter().enumerate() {
-        let Some(session) = &tape.session_id else {
-            continue;
-        };
-        let best = longest
-            .entry((&tape.harness, session, tape.agent_id.as_deref()))
-            .or_insert(index);
-        if tape.events > tapes[*best].events {
-            *best = index;
-        }
-    }
-    let is_longest = |index: &usize, tape: &Links| match &tape.session_id {
-        Some(session) => {
-            longest.get(&(
-                tape.harness.as_str(),
-                session.as_str(),
-                tape.agent_id.as_deref(),
-            )) == Some(index)
-        }
-        None => true,
-    };
-    tapes
-        .iter()
-        .enumerate()
-        .map(|(index, tape)| !is_longest(&index, tape))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,15 +176,5 @@ mod tests {
         ];
         let parents = parents(&tapes);
         assert_eq!(parents.iter().flatten().count(), 1);
-    }
-
-    #[test]
-    fn the_longest_tape_of_a_session_is_taken() {
-        let tapes = [
-            tape("s", None, None, &[], 3),
-            tape("s", None, None, &[], 5),
-            tape("s", Some("a"), None, &[], 1),
-        ];
-        assert_eq!(shorter(&tapes), [true, false, false]);
     }
 }

@@ -327,12 +327,21 @@ impl Grouping {
         &mut self.responses[at]
     }
 
-    /// A usage belongs to the response with its id. One that no response has is that of the response before it, whose own id is not known.
+    /// A usage belongs to the response with its id. One that no response has is that of the response before it, whose own id is not known. Some logs
+    /// state it before the response (Codex 0.42 to 0.63): then it begins one.
     fn usage(&mut self, whose: usize, id: Option<String>, index: usize) {
         let named = id
             .as_ref()
             .and_then(|id| self.by_id.get(&(whose, id.clone())).copied());
-        let is_open = |at: &usize| id.is_none() || self.responses[*at].message_id.is_none();
+        let is_open = |at: &usize| {
+            let Response {
+                events,
+                usage,
+                message_id,
+            } = &self.responses[*at];
+            let comes_first = id.is_none() && usage.first() < events.first();
+            (id.is_none() || message_id.is_none()) && (usage.is_empty() || !comes_first)
+        };
         let before = self.last.get(&whose).copied().filter(is_open);
         self.run = None;
         match named.or(before) {
@@ -344,16 +353,16 @@ impl Grouping {
                     self.by_id.insert((whose, id), at);
                 }
             }
-            None => match id {
-                // A response of which the log has nothing but its cost.
-                Some(id) => {
-                    let at = self.begin_response(Some(id.clone()));
-                    self.responses[at].usage.push(index);
-                    self.by_id.insert((whose, id), at);
-                    self.last.insert(whose, at);
+            // A response of which the log has nothing but its cost, or nothing yet.
+            None => {
+                let at = self.begin_response(id.clone());
+                self.responses[at].usage.push(index);
+                self.last.insert(whose, at);
+                match id {
+                    Some(id) => drop(self.by_id.insert((whose, id), at)),
+                    None => self.run = Some((whose, at)),
                 }
-                None => self.units.push(Unit::Event(index)),
-            },
+            }
         }
     }
 
@@ -427,12 +436,11 @@ mod tests {
     #[test]
     fn without_ids_a_result_an_input_or_a_usage_ends_a_response() {
         let tape = tape(&[
-            r#""k":"meta","label":"usage","tokens":{"input":1}}"#,
             r#""k":"msg.out","text":"a"}"#,
             r#""k":"tool.call","tool":"t","kind":"other"}"#,
             r#""k":"meta","label":"usage","message_id":"u"}"#,
             r#""k":"msg.out","text":"b"}"#,
-            r#""k":"tool.result","parent":2}"#,
+            r#""k":"tool.result","parent":1}"#,
             r#""k":"msg.out","text":"c"}"#,
             r#""k":"msg.in","role":"user","by":"person"}"#,
             r#""k":"msg.out","text":"d"}"#,
@@ -442,13 +450,28 @@ mod tests {
         assert_eq!(
             responses(&session),
             [
-                (vec![1, 2], vec![3]),
-                (vec![4], vec![]),
-                (vec![6], vec![]),
-                (vec![8], vec![9])
+                (vec![0, 1], vec![2]),
+                (vec![3], vec![]),
+                (vec![5], vec![]),
+                (vec![7], vec![8])
             ]
         );
-        assert_eq!(session.units[0], Unit::Event(0));
+    }
+
+    #[test]
+    fn a_usage_before_its_response_begins_it() {
+        let tape = tape(&[
+            r#""k":"meta","label":"usage","tokens":{"input":1}}"#,
+            r#""k":"tool.call","tool":"t","kind":"other"}"#,
+            r#""k":"tool.result","parent":1}"#,
+            r#""k":"meta","label":"usage","tokens":{"input":1}}"#,
+            r#""k":"msg.out","text":"b"}"#,
+        ]);
+        let session = Session::read(io::Cursor::new(&tape)).unwrap();
+        assert_eq!(
+            responses(&session),
+            [(vec![1], vec![0]), (vec![4], vec![3])]
+        );
     }
 
     #[test]

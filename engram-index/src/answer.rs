@@ -40,6 +40,8 @@ impl Tier {
 pub enum Why {
     /// No session of the index changed the file.
     NoSession,
+    /// There is no file in the question, and no edit of the index is known by this text.
+    NoEdit,
     /// No session left this line: it came after all of them, or between two of them. A person's line is such a line.
     Nobody,
     /// The line came while a session ran commands, and the tape does not say what they did to the file.
@@ -57,6 +59,9 @@ impl Why {
     pub const fn as_str(self) -> &'static str {
         match self {
             Why::NoSession => "no session of the index changed the file",
+            Why::NoEdit => {
+                "no edit of the index is known by this text; a text of a few lines may be too short for it, and `engram grep` searches for words"
+            }
             Why::Nobody => {
                 "no session left this line; it is a person's, or of a session that is not in the index"
             }

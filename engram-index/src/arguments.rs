@@ -5,6 +5,9 @@
 
 use serde_json::Value;
 
+use crate::rows::Digest;
+use crate::text_state::is_hash;
+
 /// Members with the whole text of a file.
 const CONTENT: [&str; 3] = ["content", "contents", "file_text"];
 /// Members with the string that is replaced, and the one that replaces it.
@@ -32,6 +35,23 @@ pub struct Arguments {
     pub is_part: bool,
 }
 
+/// Longest string whose runs of lines are looked at.
+const MAX_LINES_OF_STRING: usize = 2000;
+
+/// The lines of a range that stand together in one of these strings and have this hash.
+fn run_of<'s>(
+    mut strings: impl Iterator<Item = &'s String>,
+    (first, last): (i64, i64),
+    hash: &Digest,
+) -> Option<String> {
+    let count = usize::try_from(last - first + 1).ok().filter(|n| *n > 0)?;
+    strings.find_map(|text| {
+        let lines: Vec<&str> = text.lines().take(MAX_LINES_OF_STRING).collect();
+        let mut runs = lines.windows(count).map(|run| run.join("\n"));
+        runs.find(|run| is_hash(run, hash))
+    })
+}
+
 /// A string and what it becomes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Replaced {
@@ -53,6 +73,24 @@ pub struct Patch {
 }
 
 impl Arguments {
+    /// The lines of a range with this hash, of a new string: a change may be smaller than the string.
+    pub fn run_of_new(&self, range: (i64, i64), hash: &Digest) -> Option<String> {
+        run_of(
+            self.replaced.iter().map(|strings| &strings.new),
+            range,
+            hash,
+        )
+    }
+
+    /// The same of an old string.
+    pub fn run_of_old(&self, range: (i64, i64), hash: &Digest) -> Option<String> {
+        run_of(
+            self.replaced.iter().map(|strings| &strings.old),
+            range,
+            hash,
+        )
+    }
+
     /// Reads the arguments of a call. Arguments that are a bare string are its command or patch.
     pub fn of(args: &Value) -> Arguments {
         let mut found = Arguments::default();

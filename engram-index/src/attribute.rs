@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use engram_core::hash::Hash;
 use rusqlite::Connection;
 
 use crate::align::{LONG, LOOSE, Loose, align, find_runs};
@@ -15,6 +16,7 @@ use crate::line_key::{self, Counts, Key, counts, letters};
 use crate::origin::{Origin, State, written_again};
 use crate::query::Query;
 use crate::replay::{Replay, replay};
+use crate::rows::{Digest, digest};
 use crate::runs::{self, Of};
 use crate::steps::Step;
 
@@ -68,6 +70,7 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
     let mut of_text = Text::new(&text.lines);
     let is_same = of_text.compare(&own, Tier::Line);
     let why = match (own.steps.is_empty(), own.has_lost) {
+        (true, _) if query.paths.is_empty() => Why::NoEdit,
         (true, _) => Why::NoSession,
         (_, true) => Why::NoText,
         _ => Why::Nobody,
@@ -76,6 +79,7 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
     if !is_same {
         from_elsewhere(db, query, &text, &files, &of_text, &mut answers)?;
         own.doubt(&text.lines, &mut answers);
+        doubt_by_hash(db, &files, query.text, &mut answers)?;
     }
     let mut notes = Vec::new();
     if own.is_cut {
@@ -104,6 +108,33 @@ impl Replay {
             }
         }
     }
+}
+
+/// Of a line with the hash of a line that a call left in this file, nobody can say that no session left it either.
+fn doubt_by_hash(
+    db: &Connection,
+    files: &Files,
+    text: &str,
+    answers: &mut [Line],
+) -> rusqlite::Result<()> {
+    if !answers.iter().any(|line| line.why == Some(Why::Nobody)) {
+        return Ok(());
+    }
+    let sql = format!(
+        "SELECT DISTINCT ah FROM span WHERE file IN ({}) AND what BETWEEN 1 AND 6 AND a0 = a1 AND ah IS NOT NULL",
+        files::list(files)
+    );
+    let left: HashSet<Digest> = db
+        .prepare(&sql)?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (line, answer) in line_key::lines(text).zip(answers) {
+        let is_left = || !line.trim().is_empty() && left.contains(&digest(&Hash::of_text(line)));
+        if answer.why == Some(Why::Nobody) && is_left() {
+            answer.why = Some(Why::Unclear);
+        }
+    }
+    Ok(())
 }
 
 /// Lines that are still free are looked up in files of other names.

@@ -204,6 +204,18 @@ impl Index {
         maintain::verify(&self.path, &self.db, most)
     }
 
+    /// True if no tape was taken in.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn is_empty(&self) -> Result<bool, Error> {
+        self.read(|db| {
+            db.query_row("SELECT NOT EXISTS (SELECT 1 FROM tape)", [], |row| {
+                row.get(0)
+            })
+        })
+    }
+
     /// The files of the current tapes that are there, the newest session first.
     ///
     /// # Errors

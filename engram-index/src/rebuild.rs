@@ -321,28 +321,35 @@ impl Rebuild {
                 return self.step(row, Kind::Changed, Some(before), after);
             }
         }
-        match self.part_of_line(change) {
+        match self.parts_of_lines(change, &arguments) {
             Some((before, after)) => self.step(row, Kind::Changed, Some(before), after),
             None => self.pieces(change, &arguments),
         }
     }
 
-    /// The texts before and after a change within one line of a text that nobody has seen: no line of them is known, and the hash of the file
-    /// may prove that a later text is the one after it.
-    fn part_of_line(&self, change: &Change) -> Option<(State, State)> {
-        let [row] = change.rows.as_slice() else {
-            return None;
-        };
-        let (at, after) = (row.before?, row.after?);
-        if at.0 != at.1 || at != after || row.ah.is_none() || row.fah.is_none() {
+    /// The texts before and after changes within lines of a text that nobody has seen: no line of them is known, and the hash of the file may
+    /// prove that a later text is the one after them.
+    fn parts_of_lines(&self, change: &Change, arguments: &Arguments) -> Option<(State, State)> {
+        let is_part = |text: &str| text.split('\n').nth(2).is_none();
+        let replaced = &arguments.replaced;
+        if !replaced
+            .iter()
+            .all(|strings| is_part(&strings.old) && is_part(&strings.new))
+        {
             return None;
         }
-        let (_, count) = bounds(at)?;
-        let mut before = State::default();
+        let mut count = 0;
+        for row in &change.rows {
+            row.after?;
+            row.fah?;
+            count = count.max(bounds(row.before?)?.1);
+        }
         // Other holes than those that the change leaves.
-        before
-            .lines
-            .extend((0..count).map(|n| self.hole(row, MAX_LINES + n)));
+        let holes = (0..count).map(|n| self.hole(&change.rows[0], MAX_LINES + n));
+        let before = State {
+            lines: holes.collect(),
+            ..State::default()
+        };
         let after = self.with_holes(change, &before)?;
         Some((before, after))
     }
@@ -388,6 +395,7 @@ impl Rebuild {
                 _ if after.1 < after.0 => Some(String::new()),
                 Some(hash) => pool
                     .find(&hash)
+                    .or_else(|| arguments.run_of_new(after, &hash))
                     .or_else(|| numbered(self.shown(row)?, after, &hash)),
                 None => return None,
             };
@@ -395,6 +403,7 @@ impl Rebuild {
                 _ if before.1 < before.0 => Some(String::new()),
                 Some(hash) => pool
                     .find(&hash)
+                    .or_else(|| arguments.run_of_old(before, &hash))
                     .or_else(|| of_state(before).filter(|text| is_hash(text, &hash))),
                 None => return None,
             };

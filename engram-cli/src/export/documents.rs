@@ -2,17 +2,21 @@
 
 use std::io::{self, Seek};
 
+use engram_adapters::sessions::FormSink;
 use engram_command::exit::Tally;
-use engram_command::report::{Reporter, shown};
+use engram_command::report::Reporter;
 use engram_core::error::AdapterError;
+use engram_core::overview::OverviewSink;
 use engram_core::redact::Redacting;
+use engram_core::stats::Stats;
 use engram_core::tape::{JsonLines, replay};
-use engram_export::links::{Links, Parent, parents, shorter};
+use engram_export::links::{Links, Parent, parents};
 use engram_export::session::Session;
 use tempfile::SpooledTempFile;
 
 use super::args::Common;
 use super::inputs::{TapeFile, check, tapes};
+use crate::once::{Counted, Once};
 use crate::tapes::{open_tape, tape_error};
 
 /// A text is kept in memory up to this size, then in a temporary file.
@@ -31,32 +35,17 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// The tapes at these paths that follow the format; of several tapes of one session the longest. Others are reported.
+    /// The tapes at these paths that follow the format, each session once as in every sum. Others are reported.
     pub fn read(common: &Common, report: &Reporter, tally: &mut Tally) -> Documents {
-        let (mut good, mut links) = (Vec::new(), Vec::new());
+        let mut once = Once::default();
         for tape in tapes(&common.tapes(), report, tally) {
-            match check(&tape).and_then(|()| links_of(&tape)) {
-                Ok(of_tape) => {
-                    good.push(tape);
-                    links.push(of_tape);
-                }
+            match check(&tape).and_then(|()| counted(tape)) {
+                Ok(counted) => once.add(counted),
                 Err(error) => tally.failure(report.failure(&error)),
             }
         }
-        let shorter = shorter(&links);
-        let mut kept = (Vec::new(), Vec::new());
-        for ((tape, links), is_shorter) in good.into_iter().zip(links).zip(shorter) {
-            if is_shorter {
-                report.note(&format!(
-                    "skipped     {}: another tape of its session is longer",
-                    shown(&tape.path)
-                ));
-            } else {
-                kept.0.push(tape);
-                kept.1.push(links);
-            }
-        }
-        let (tapes, links) = kept;
+        let once = once.each_once(report).into_iter();
+        let (tapes, links): (Vec<TapeFile>, Vec<Links>) = once.map(|tape| tape.more).unzip();
         let mut parents = parents(&links);
         (0..parents.len())
             .filter(|tape| depth(&parents, *tape) > MAX_DEPTH)
@@ -115,11 +104,22 @@ impl Documents {
     }
 }
 
-fn links_of(tape: &TapeFile) -> Result<Links, AdapterError> {
-    let mut links = Links::default();
-    let replayed = open_tape(&tape.path).and_then(|reader| replay(reader, &mut links));
+/// What decides whether a tape is exported, and what links it to others.
+fn counted(tape: TapeFile) -> Result<Counted<(TapeFile, Links)>, AdapterError> {
+    let mut sinks = (
+        (Stats::default(), FormSink::default()),
+        (OverviewSink::default(), Links::default()),
+    );
+    let replayed = open_tape(&tape.path).and_then(|reader| replay(reader, &mut sinks));
     replayed.map_err(|error| tape_error(&tape.path, error))?;
-    Ok(links)
+    let ((stats, forms), (overview, links)) = sinks;
+    Ok(Counted {
+        path: tape.path.clone(),
+        stats,
+        overview: overview.overview(),
+        facts: forms.facts(),
+        more: (tape, links),
+    })
 }
 
 fn depth(parents: &[Option<Parent>], tape: usize) -> usize {

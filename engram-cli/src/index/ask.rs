@@ -43,6 +43,11 @@ pub fn open(source: &Source, registry: &Registry, report: &Reporter) -> Result<O
     if source.no_ingest {
         notes.push(fresh::age(&index));
     }
+    if index.is_empty()? {
+        notes.push(
+            "the index has no session; `engram ingest` says where it looks for them".to_owned(),
+        );
+    }
     Ok(Opened { index, notes })
 }
 

@@ -56,6 +56,12 @@ const SINCE: Argument = argument(
     Form::Text,
     "Only later than this: a date, or a time back such as `7d`",
 );
+const UNTIL: Argument = argument("until", Form::Text, "Only earlier than this: a date");
+const HARNESS: Argument = argument(
+    "harness",
+    Form::Text,
+    "Only sessions of this harness, such as `claude-code`",
+);
 const PROJECT: Argument = argument("project", Form::Text, "Only sessions of this project");
 
 /// All tools.
@@ -139,23 +145,25 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "list",
         about: "The recorded sessions, the latest first: id, harness, project, prompts, tokens.",
-        arguments: &[SINCE, PROJECT],
+        arguments: &[SINCE, UNTIL, PROJECT, HARNESS, LIMIT],
     },
     Tool {
         name: "files",
         about: "The files that agents changed, the last changed first.",
-        arguments: &[SINCE, PROJECT],
+        arguments: &[SINCE, UNTIL, PROJECT, HARNESS, LIMIT],
     },
     Tool {
         name: "stats",
         about: "How much: sessions, prompts, calls, edits, tokens.",
         arguments: &[
             SINCE,
+            UNTIL,
             PROJECT,
+            HARNESS,
             argument(
                 "by",
                 Form::Text,
-                "One row for each `project`, `day`, `week`, `harness`, `model`, `session` or `tool`",
+                "One row for each `project`, `day`, `week`, `harness`, `model`, `session` or `tool`, or for several of them: `day,model`",
             ),
         ],
     },
@@ -204,7 +212,12 @@ impl Tool {
     pub fn command_line(&self, given: &Map<String, Value>) -> Result<Vec<OsString>, String> {
         let known = |name: &str| self.arguments.iter().any(|argument| argument.name == name);
         if let Some(name) = given.keys().find(|name| !known(name)) {
-            return Err(format!("`{}` has no argument `{name}`", self.name));
+            let names: Vec<&str> = self.arguments.iter().map(|known| known.name).collect();
+            return Err(format!(
+                "`{}` has no argument `{name}`; it has {}",
+                self.name,
+                names.join(", ")
+            ));
         }
         let mut words = vec![self.name.to_owned(), "--json".to_owned()];
         let mut values = Vec::new();
@@ -220,7 +233,7 @@ impl Tool {
                 // In one word: a value may begin with `-`.
                 (Form::Text, Some(Value::String(value))) => words.push(format!("{option}={value}")),
                 (Form::Needed | Form::Value | Form::Text, Some(_)) => {
-                    return Err(wrong("no string"));
+                    return Err(wrong(&format!("no string: {}", argument.about)));
                 }
                 (Form::Count, Some(value)) => {
                     let count = value.as_u64().ok_or_else(|| wrong("no number"))?;

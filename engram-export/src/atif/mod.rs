@@ -84,7 +84,6 @@ impl Atif {
             self.losses.count(&NOTHING);
             return Ok(None);
         }
-        root.early_usage(steps.early_usage);
         let embedded = children
             .into_iter()
             .filter_map(|child| match child.document {

@@ -131,11 +131,6 @@ impl Root {
         }
     }
 
-    /// What responses cost that no step stands for.
-    pub(super) fn early_usage(&mut self, usage: Vec<Value>) {
-        self.put("usage", Value::Array(usage));
-    }
-
     /// The document, with its steps.
     pub(super) fn document(
         self,

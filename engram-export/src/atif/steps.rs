@@ -24,8 +24,6 @@ pub(super) struct Steps<'s, 't> {
     /// The sub-agents that each call started.
     children: HashMap<&'s str, Vec<SubagentRef>>,
     losses: &'s mut Losses,
-    /// Usage before any response.
-    pub(super) early_usage: Vec<Value>,
 }
 
 impl<'s, 't> Steps<'s, 't> {
@@ -44,7 +42,6 @@ impl<'s, 't> Steps<'s, 't> {
             session,
             children: by_call,
             losses,
-            early_usage: Vec::new(),
         }
     }
 
@@ -147,10 +144,6 @@ impl<'s, 't> Steps<'s, 't> {
             }
             Event::Meta(Meta::Permission(permission)) => labelled(self, text(permission.text)),
             Event::Meta(Meta::Rewind { .. }) => labelled(self, String::new()),
-            Event::Meta(Meta::Usage(_)) => {
-                self.early_usage.push(Value::Object(fields(record)));
-                return Ok(None);
-            }
             Event::ToolResult(result) => {
                 let mut step = self.step(index, record, "system", String::new());
                 step.observation = Some(Observation {

@@ -11,7 +11,7 @@ use engram_core::tape::replay;
 use engram_export::Wrote;
 use engram_export::atif::{Atif, Child, ChildDocument, Document, Version};
 use engram_export::hf::{MESSAGES_FILE, TRACES_DIRECTORY, Traces, card};
-use engram_export::links::{Links, Parent, parents, shorter};
+use engram_export::links::{Links, Parent, parents};
 use engram_export::otlp::{Content, Options, Otlp, Part, Semconv};
 use engram_export::session::Session;
 use opentelemetry_proto::tonic::trace::v1::TracesData;
@@ -48,16 +48,9 @@ fn families() -> Vec<Family> {
             links
         };
         let links: Vec<Links> = tapes.iter().map(links).collect();
-        let kept: Vec<bool> = shorter(&links)
-            .into_iter()
-            .map(|is_shorter| !is_shorter)
-            .collect();
-        let keep = |at: &usize| kept[*at];
-        let places: Vec<usize> = (0..tapes.len()).filter(keep).collect();
-        let links: Vec<Links> = places.iter().map(|at| links[*at].clone()).collect();
         Family {
-            tapes: places.iter().map(|at| tapes[*at]).collect(),
             parents: parents(&links),
+            tapes,
         }
     };
     recordings.into_values().map(family).collect()
@@ -558,4 +551,92 @@ fn what_is_read_of_a_tape_grows_with_its_lines_alone() {
     for (few, many) in read[0].into_iter().zip(read[1]) {
         assert!(many < 5 * few, "{read:?}");
     }
+}
+
+/// Input and output tokens of responses.
+type Tokens = [u64; 2];
+
+fn of_tape(text: &str) -> Tokens {
+    let mut sum = [0, 0];
+    for line in text.lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        if event["label"] == "usage" && event["replay"] != true {
+            for (at, key) in [
+                (0, "input"),
+                (0, "cache_read"),
+                (0, "cache_write"),
+                (1, "output"),
+            ] {
+                sum[at] += event["tokens"][key].as_u64().unwrap_or_default();
+            }
+        }
+    }
+    sum
+}
+
+fn of_atif(document: &Value) -> Tokens {
+    let steps = document["steps"].as_array().into_iter().flatten();
+    let steps = steps.filter(|step| step["is_copied_context"] != true);
+    steps.fold([0, 0], |[input, output], step| {
+        let of = |key: &str| step["metrics"][key].as_u64().unwrap_or_default();
+        [
+            input + of("prompt_tokens"),
+            output + of("completion_tokens"),
+        ]
+    })
+}
+
+fn of_otlp(line: &str) -> Tokens {
+    let data: Value = serde_json::from_str(line).unwrap();
+    let mut sum = [0, 0];
+    let spans = data["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array();
+    for attribute in spans
+        .into_iter()
+        .flatten()
+        .flat_map(|span| span["attributes"].as_array().into_iter().flatten())
+    {
+        let value = attribute["value"]["intValue"]
+            .as_str()
+            .and_then(|value| value.parse::<u64>().ok());
+        match attribute["key"].as_str() {
+            Some("gen_ai.usage.input_tokens") => sum[0] += value.unwrap_or_default(),
+            Some("gen_ai.usage.output_tokens") => sum[1] += value.unwrap_or_default(),
+            _ => {}
+        }
+    }
+    sum
+}
+
+#[test]
+fn every_document_has_the_tokens_of_its_tape() {
+    let (mut found, mut compared) = (Vec::new(), 0);
+    for tape in GOLDEN.iter() {
+        let expected = of_tape(&tape.text);
+        let mut line = Vec::new();
+        let part = Part {
+            name: &tape.name,
+            session: session(tape),
+            parent: None,
+        };
+        let mut otlp = Otlp::new(Options::default());
+        otlp.line(std::iter::once(Ok(part)), &mut line).unwrap();
+        let line = String::from_utf8(line).unwrap();
+        let family = Family {
+            tapes: vec![tape],
+            parents: vec![None],
+        };
+        let document = json(&family, 0, &mut Atif::new(Version::V1_7)).unwrap_or_default();
+        let document = serde_json::from_str(&document).unwrap_or_default();
+        for (export, sum) in [("otlp", of_otlp(&line)), ("atif", of_atif(&document))] {
+            compared += usize::from(expected != [0, 0]);
+            if sum != expected {
+                found.push(format!(
+                    "{}: {export} {sum:?}, tape {expected:?}",
+                    tape.name
+                ));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}\n{}", found.len(), found.join("\n"));
+    assert!(compared > 500, "{compared}");
 }
