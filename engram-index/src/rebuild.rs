@@ -321,31 +321,29 @@ impl Rebuild {
                 return self.step(row, Kind::Changed, Some(before), after);
             }
         }
-        match self.parts_of_lines(change, &arguments) {
+        match self.part_of_line(change) {
             Some((before, after)) => self.step(row, Kind::Changed, Some(before), after),
             None => self.pieces(change, &arguments),
         }
     }
 
-    /// The texts before and after changes within lines of a text that nobody has seen: no line of them is known, and the hash of the file may
-    /// prove that a later text is the one after them.
-    fn parts_of_lines(&self, change: &Change, arguments: &Arguments) -> Option<(State, State)> {
-        let is_part = |text: &str| text.split('\n').nth(2).is_none();
-        let replaced = &arguments.replaced;
-        if !replaced
-            .iter()
-            .all(|strings| is_part(&strings.old) && is_part(&strings.new))
-        {
+    /// The texts before and after a first change, within one line of a text that nobody has seen: no line of them is known, and the hash of the
+    /// file may prove that a later text is the one after it.
+    fn part_of_line(&self, change: &Change) -> Option<(State, State)> {
+        let [row] = change.rows.as_slice() else {
+            return None;
+        };
+        let is_first = self
+            .files
+            .get(&row.file)
+            .is_none_or(|file| file.last.is_none());
+        let is_another = row.ah.is_some() && row.bh.is_some() && row.ah != row.bh;
+        let (at, after) = (row.before?, row.after?);
+        if !is_first || !is_another || at.0 != at.1 || at != after || row.fah.is_none() {
             return None;
         }
-        let mut count = 0;
-        for row in &change.rows {
-            row.after?;
-            row.fah?;
-            count = count.max(bounds(row.before?)?.1);
-        }
-        // Other holes than those that the change leaves.
-        let holes = (0..count).map(|n| self.hole(&change.rows[0], MAX_LINES + n));
+        // Other holes than the one that the change leaves.
+        let holes = (0..bounds(at)?.1).map(|n| self.hole(row, MAX_LINES + n));
         let before = State {
             lines: holes.collect(),
             ..State::default()

@@ -231,7 +231,13 @@ impl Making<'_> {
     fn origins_in_asked(&self, step: &Step, place: usize, known: &[Origin]) -> Rc<[Origin]> {
         let mut origins = self.seen(step, &self.asked.lines).to_vec();
         for (line, (key, origin)) in step.after.iter().zip(known).enumerate() {
-            if !is_hole(*key) && !matches!(origin, Origin::Unproven(_)) {
+            let is_proven = match origin {
+                // The hash of the file says what the line is.
+                Origin::Made(_) => true,
+                Origin::Older => !is_hole(*key),
+                Origin::Unproven(_) => false,
+            };
+            if is_proven {
                 origins[place + line] = *origin;
             }
         }
