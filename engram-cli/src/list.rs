@@ -149,8 +149,10 @@ fn row(
 fn lost_rows(rows: &[Row], reading: &Reading, registry: &Registry) -> Vec<Row> {
     let read: HashSet<&str> = rows
         .iter()
-        .flat_map(|row| [&row.overview.session_id, &row.overview.parent_session_id])
-        .filter_map(Option::as_deref)
+        .flat_map(|row| {
+            let parent = row.overview.parent_session_id.as_deref();
+            row.overview.sessions().chain(parent)
+        })
         .collect();
     let logs: Vec<String> = reading
         .items
@@ -289,14 +291,18 @@ fn limit(args: &args::List) -> usize {
 }
 
 /// `243 sessions, 102 sub-agents`.
-fn footer(rows: &[Row], agents: u64, limit: usize) -> String {
+fn footer<'r>(rows: &'r [Row], agents: u64, limit: usize) -> String {
     // A session with several tapes or captures counts once, as in `engram stats`. Of a lost one there is nothing to count.
     let known = rows
         .iter()
         .filter(|row| !row.is_sub_agent() && row.tape != TapeState::Lost);
     let (named, unnamed): (Vec<&Row>, Vec<&Row>) =
-        known.partition(|row| row.overview.session_id.is_some());
-    let named: HashSet<Identity> = named.into_iter().map(Row::identity).collect();
+        known.partition(|row| row.overview.sessions().next().is_some());
+    let ids = |row: &'r Row| {
+        let of_row = row.overview.sessions();
+        of_row.map(move |session| (row.overview.harness.as_str(), session))
+    };
+    let named: HashSet<(&str, &str)> = named.into_iter().flat_map(ids).collect();
     let sessions = (named.len() + unnamed.len()) as u64;
     let gone = rows
         .iter()

@@ -1,5 +1,6 @@
 //! An overview of one tape, from typed events: whose session it is, when it ran, its size, and how well it was understood.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ const TEXT_CHARS: usize = 1024;
 
 /// The longest excerpt of a prompt, in characters.
 const PROMPT_CHARS: usize = 200;
+
+/// The most sessions of one tape.
+const MAX_SESSIONS: usize = 4096;
 
 /// What is worth knowing about a tape without reading it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -42,6 +46,9 @@ pub struct Overview {
     /// The id of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// Other sessions that the tape has events of its own of, such as those of a second capture in the same file; at most 4096.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub more_sessions: BTreeSet<String>,
     /// The id of the sub-agent, if the tape is that of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
@@ -137,6 +144,7 @@ impl OverviewSink {
 
 impl EventSink for OverviewSink {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
+        self.known.note_session(record);
         match record.event {
             Event::Meta(
                 meta @ (Meta::TapeStart(_)
@@ -170,6 +178,12 @@ impl EventSink for OverviewSink {
 }
 
 impl Overview {
+    /// The sessions of which the tape has events of its own.
+    pub fn sessions(&self) -> impl Iterator<Item = &str> {
+        let more = self.more_sessions.iter().map(String::as_str);
+        self.session_id.as_deref().into_iter().chain(more)
+    }
+
     /// Adds what one event says.
     fn note(&mut self, record: &EventRef<'_>, meta: &Meta<'_>) {
         match meta {
@@ -195,6 +209,19 @@ impl Overview {
             }
             Meta::TapeStop(stop) => self.note_stop(stop),
             _ => {}
+        }
+    }
+
+    fn note_session(&mut self, record: &EventRef<'_>) {
+        let Some(session) = record.source.session_id.filter(|_| !record.replay) else {
+            return;
+        };
+        let session = session.comparable();
+        if self.session_id.as_deref() != Some(&*session)
+            && !self.more_sessions.contains(&*session)
+            && self.more_sessions.len() < MAX_SESSIONS
+        {
+            self.more_sessions.insert(bounded(&session));
         }
     }
 
@@ -389,6 +416,33 @@ mod tests {
             (Some("1.0.0"), "unknown")
         );
         assert_eq!(seen.degraded, ["unknown_harness_version", "ahead"]);
+    }
+
+    #[test]
+    fn the_sessions_of_a_tape_are_those_of_its_own_events() {
+        let line = |source: &str, more: &str| {
+            format!(
+                r#"{{"seq":0,"t":"2026-01-02T03:04:05Z","k":"msg.in","source":{{"harness":"toy"{source}}},"role":"user","by":"person"{more}}}"#
+            ) + "\n"
+        };
+        let tape = [
+            line(r#","session_id":"b""#, ""),
+            line("", ""),
+            line(r#","session_id":"a""#, ""),
+            line(r#","session_id":"c""#, r#","replay":true"#),
+            line(r#","session_id":"b""#, ""),
+        ]
+        .concat();
+        let mut sink = OverviewSink::default();
+        replay(tape.as_bytes(), &mut sink).unwrap();
+        let seen = sink.overview();
+        assert_eq!(seen.sessions().collect::<Vec<_>>(), ["a", "b"]);
+        let own = Overview {
+            session_id: Some("b".to_owned()),
+            more_sessions: BTreeSet::from(["a".to_owned()]),
+            ..Overview::default()
+        };
+        assert_eq!(own.sessions().collect::<Vec<_>>(), ["b", "a"]);
     }
 
     #[test]

@@ -32,7 +32,8 @@ pub const NO_MODEL: &str = "unknown";
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Sessions. One with several tapes, such as captures of its runs, counts once.
+    /// Sessions: the ids that tapes and their events name. One with several tapes, such as captures of its runs, counts once. A tape of several
+    /// sessions, such as two captures in one file, counts each.
     pub sessions: u64,
     /// Sub-agents, as sessions.
     pub sub_agents: u64,
@@ -143,6 +144,8 @@ struct Tape {
     model: Option<String>,
     /// The session, without its sub-agent.
     session: Option<u64>,
+    /// The session that the last event named.
+    last_session: Option<String>,
 }
 
 /// The contribution of one event.
@@ -311,6 +314,22 @@ impl Stats {
         }
     }
 
+    /// Counts the session of an event, if the tape began with another one.
+    fn note_session(&mut self, record: &EventRef<'_>) {
+        let Some(session) = record.source.session_id.filter(|_| !record.replay) else {
+            return;
+        };
+        let session = session.comparable();
+        if self.tape.last_session.as_deref() == Some(&*session) {
+            return;
+        }
+        // The start of the tape has counted the first one.
+        if self.tape.last_session.is_some() {
+            self.sessions.insert(TapeOf::of(&record.source));
+        }
+        self.tape.last_session = Some(session.into_owned());
+    }
+
     fn count_response(&mut self, response: Response) {
         let Response {
             model,
@@ -341,6 +360,7 @@ impl EventSink for Stats {
         if let Some(fact) = fact(record) {
             self.count(fact);
         }
+        self.note_session(record);
         Ok(())
     }
 
@@ -504,6 +524,27 @@ mod tests {
         }
         let counts = sum.counts();
         assert_eq!((counts.sessions, counts.sub_agents), (4, 1));
+    }
+
+    #[test]
+    fn a_tape_of_several_sessions_counts_each_once() {
+        let prompt = |session: &str, more: &str| {
+            format!(
+                r#"{{"seq":0,"t":"2026-01-02T03:04:05Z","k":"msg.in","source":{{"harness":"toy","session_id":"{session}"}},"role":"user","by":"person","text":"x"{more}}}"#
+            ) + "\n"
+        };
+        let own = |session: &str| prompt(session, "");
+        let tape = own("s") + &own("t") + &own("s") + &prompt("r", r#","replay":true"#);
+        let mut stats = Stats {
+            sessions: BTreeSet::from([TapeOf {
+                is_sub_agent: false,
+                id: Some(hash64(("toy", "s".to_owned(), None::<String>))),
+                session: Some(session_key("toy", "s")),
+            }]),
+            ..Stats::default()
+        };
+        replay(tape.as_bytes(), &mut stats).unwrap();
+        assert_eq!((stats.counts().sessions, stats.counts().prompts), (2, 3));
     }
 
     #[test]

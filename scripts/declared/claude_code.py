@@ -32,6 +32,17 @@ BLOCK = r".*\n((?:(?:  .*|#.*)\n)*)"
 MEMBERS = os.path.join(HERE, "../../engram-adapters/src/claude_code/members")
 
 
+# The head of `given.members`.
+GIVEN = """# Made by `scripts/declared-members claude-code`: do not change it by hand.
+# Attachments that only the program lists. The tape has what the model got, or without it the attachment. `declared.members` has their members.
+
+shape given
+  include attached
+  attachment  object
+    type       string         as k
+"""
+
+
 def table(installed, work):
     types, outputs = Types(), set()
     for place in installed:
@@ -46,11 +57,12 @@ def table(installed, work):
     made = Table(types)
     made.by_tool("tool_result", {tool: name + "Output" for name in outputs for tool in NAMES.get(name, [name])})
     programs = [program.text_of(place) for place in installed]
+    given = write_given(programs)
     lines = records(types)
     for text in programs:
         for name, members in program.printed(text).items():
             add_names(lines, name, members)
-    for name, members in written(programs).items():
+    for name, members in written(programs, given).items():
         add_written(lines, name, members)
     for name, forms in sorted(lines.items()):
         if name == "user":
@@ -77,14 +89,27 @@ def add_names(lines, name, members):
         lines[name] = [without_types(members | {"type", "subtype"})]
 
 
-def written(programs):
+def written(programs, given):
     """The members of attachments and notices that have no row by hand. Several types may have one row: then they stand under its name."""
-    found, records = {}, [record for record, _ in in_rows(RECORD + BLOCK)]
-    for text in programs:
-        for name, members in program.written(text).items():
+    made, records = [program.written(text) for text in programs], [record for record, _ in in_rows(RECORD + BLOCK)]
+    # Of a type that no program makes, the members are not known.
+    found = {name: {program.OTHERS} for name in given if not any(name in one for one in made)}
+    for one in made:
+        for name, members in one.items():
             record = next((record for record in records if fnmatch.fnmatch(name, record)), name)
-            found.setdefault(record, set()).update(members - words_by_hand(name))
+            known = {"type"} if name in given else words_by_hand(name) | {program.OTHERS}
+            found.setdefault(record, set()).update(members - known)
     return found
+
+
+def write_given(programs):
+    """Writes the rows of the types of attachments that the programs list and no row by hand names. Returns their names."""
+    listed = {name for text in programs for name in program.listed(text) if name.startswith("attachment/")}
+    by_hand = in_rows(RECORD, but=["declared.members", "given.members"])
+    names = sorted(name for name in listed if not any(fnmatch.fnmatch(name, record) for record in by_hand))
+    with open(os.path.join(MEMBERS, "given.members"), "w", encoding="utf-8") as file:
+        file.write(GIVEN + "".join(f"\nrecord {name} in attachment context text /rendered feeds meta\n  include given\n" for name in names))
+    return names
 
 
 def add_written(lines, name, members):
@@ -115,7 +140,8 @@ def words_by_hand(name):
 
 def without_types(names):
     made = Form()
-    made.members = {name: (False, any_value()) for name in names}
+    made.members = {name: (False, any_value()) for name in names - {program.OTHERS}}
+    made.rest = any_value() if program.OTHERS in names else made.rest
     return made
 
 
@@ -134,11 +160,11 @@ def named_by_hand():
     return set(re.findall(r"\w+", " ".join(in_rows(r"^ +([\w|]+)\??\+? "))))
 
 
-def in_rows(pattern):
+def in_rows(pattern, but=("declared.members",)):
     """What a pattern finds in the rows by hand."""
     found = set()
     for path in glob.glob(os.path.join(MEMBERS, "*.members")):
-        if not path.endswith("declared.members"):
+        if os.path.basename(path) not in but:
             with open(path, encoding="utf-8") as file:
                 found |= set(re.findall(pattern, file.read(), re.MULTILINE))
     return found

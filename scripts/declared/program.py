@@ -23,6 +23,8 @@ MADE_MEMBER = re.compile(r"(\w+)(?=[:,}])")
 # Objects that may be added: `...e&&{verb:e}`, `...e?{verb:e}:{}`.
 ADDED = "&?:"
 MAX_OBJECT = 20_000
+# Members whose names are not found: those of another object.
+OTHERS = "*"
 
 # How the program looks at the members of notices when a session goes on: `case"turn_duration":return[...f(e.durationMs),...g(e,names)]`.
 LOOKED_AT = re.compile(r'case"([a-z_]+)":return')
@@ -91,12 +93,14 @@ def looked_at(program):
 
 
 def made_members(program, at):
-    """The names of the members of the object that is made here, and where it ends."""
+    """The names of the members of the object that is made here, with `OTHERS` if it has more, and where it ends."""
     names, depth, is_start, is_added, end = set(), 0, True, False, at + MAX_OBJECT
+    is_open = False
     while at < min(len(program), end):
         letter = program[at]
         if is_start and depth == 0:
-            is_added = program.startswith("...", at)
+            names |= {OTHERS} if is_open else set()
+            is_added = is_open = program.startswith("...", at)
             member = MADE_MEMBER.match(program, at)
             names |= {member.group(1)} if member else set()
         if letter in QUOTES:
@@ -104,6 +108,7 @@ def made_members(program, at):
         elif letter == "{" and is_added and program[at - 1] in ADDED:
             more, at = made_members(program, at + 1)
             names |= more
+            is_open = False
         elif letter in "({[":
             depth += 1
         elif letter in ")}]":
@@ -112,7 +117,7 @@ def made_members(program, at):
                 break
         is_start = letter == "," and depth == 0
         at += 1
-    return names, at
+    return names | ({OTHERS} if is_open else set()), at
 
 
 def members(program, at):

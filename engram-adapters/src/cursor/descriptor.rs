@@ -9,7 +9,7 @@ use super::table::MEMBERS;
 /// The self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "cursor",
-    adapter_version: "0.7.3",
+    adapter_version: "0.7.4",
     harness_family: "cursor",
     matrix: revisions::MATRIX,
     schema_detection_strategy: "Structure of the first lines: `role` and `message.content` without a `type` (transcripts), \

@@ -109,7 +109,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "gemini",
-    adapter_version: "0.9.3",
+    adapter_version: "0.9.4",
     harness_family: "gemini",
     matrix: MATRIX,
     schema_detection_strategy: "No log has a version. The schema follows from the structure: one record a line or one document, a known header, \

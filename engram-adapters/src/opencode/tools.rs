@@ -55,6 +55,14 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("send_file", ToolKind::Other),
     ],
     prefixes: &[],
-    // Calls of a program of `execute`: the name of the MCP server, and of its tool.
-    infixes: &[(".", ToolKind::Mcp)],
+    // Calls of a program of `execute`: the name of the MCP server, and of its tool. Between the same parts of other names is a `_`, as in those of
+    // plug-ins.
+    infixes: &[(".", ToolKind::Mcp), ("_", ToolKind::Other)],
 };
+
+#[test]
+fn only_a_name_of_two_parts_may_be_of_a_server() {
+    assert_eq!(TOOLS.kinds("team_query"), [ToolKind::Other]);
+    assert_eq!(TOOLS.kinds("plan_exit"), [ToolKind::Plan]);
+    assert!(TOOLS.kinds("newtool").is_empty());
+}

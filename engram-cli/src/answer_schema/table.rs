@@ -301,6 +301,12 @@ pub const ANSWERS: &[Answer] = &[
                 "why claims were lowered",
             ),
             member("session_id", Known, Is::Text, "the session"),
+            member(
+                "more_sessions",
+                Known,
+                Is::List(&Is::Text),
+                "other sessions of which its log has events, such as a second capture in one file",
+            ),
             member("agent_id", Known, Is::Text, "the sub-agent"),
             member(
                 "parent_session_id",

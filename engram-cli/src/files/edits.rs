@@ -1,10 +1,11 @@
 //! The edits of one tape, by file.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
 use engram_core::event::*;
 use engram_core::sink::EventSink;
+use engram_core::text::Text;
 use jiff::Timestamp;
 
 /// A sink for the edits of one tape in a period. Repeated history of other sessions does not count.
@@ -21,6 +22,8 @@ pub struct Edits {
 pub struct Changes {
     pub edits: u64,
     pub tools: BTreeMap<String, u64>,
+    /// The sessions and sub-agents that made the edits.
+    pub sessions: BTreeSet<String>,
     /// The times of the first and the last edit, if the log has times.
     pub first: Option<String>,
     pub last: Option<String>,
@@ -58,9 +61,16 @@ impl Edits {
         since.is_none_or(|since| time >= since) && until.is_none_or(|until| time <= until)
     }
 
-    fn add(&mut self, file: String, call: Option<Seq>, time: Option<String>) {
+    fn add(
+        &mut self,
+        file: String,
+        source: &EventSource<'_>,
+        call: Option<Seq>,
+        time: Option<String>,
+    ) {
         let changes = self.files.entry(file).or_default();
         changes.edits += 1;
+        changes.sessions.insert(whose(source));
         if let Some(tool) = call.and_then(|call| self.calls.get(&call)) {
             *changes.tools.entry(tool.clone()).or_default() += 1;
         }
@@ -81,10 +91,22 @@ impl EventSink for Edits {
             ),
             Event::CodeEdit(edit) if self.is_in_period(record.t) => {
                 let time = (record.t_basis != Some(TimeBasis::Absent)).then(|| record.t.to_owned());
-                self.add(edit.file.decode_lossy().into_owned(), record.parent, time);
+                let file = edit.file.decode_lossy().into_owned();
+                self.add(file, &record.source, record.parent, time);
             }
             _ => {}
         }
         Ok(())
     }
+}
+
+/// `session/agent`, or only one of them if they are the same.
+fn whose(source: &EventSource<'_>) -> String {
+    let name = |id: Option<Text<'_>>| id.map(|id| id.decode_lossy().into_owned());
+    let mut ids: Vec<String> = [source.session_id, source.agent_id]
+        .into_iter()
+        .filter_map(name)
+        .collect();
+    ids.dedup();
+    ids.join("/")
 }

@@ -133,14 +133,6 @@ fn is_below(file: &str, below: &str) -> bool {
 fn rows(sessions: Vec<Counted<Edits>>, below: Option<&str>) -> Vec<Row> {
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     for Counted { overview, more, .. } in sessions {
-        let id = [
-            overview.session_id.as_deref(),
-            overview
-                .agent_id
-                .as_deref()
-                .filter(|agent| Some(*agent) != overview.session_id.as_deref()),
-        ];
-        let id = id.into_iter().flatten().collect::<Vec<_>>().join("/");
         for (file, changes) in more.into_files() {
             if below.is_some_and(|below| !is_below(&file, below)) {
                 continue;
@@ -152,7 +144,7 @@ fn rows(sessions: Vec<Counted<Edits>>, below: Option<&str>) -> Vec<Row> {
                     ..Row::default()
                 });
             row.edits += changes.edits;
-            row.sessions.insert(id.clone());
+            row.sessions.extend(changes.sessions);
             row.harnesses.insert(overview.harness.clone());
             changes
                 .tools

@@ -20,7 +20,7 @@ pub struct RunSummary<'t> {
     exit_code: u8,
     interrupted: bool,
     /// Sessions that have a tape, by harness.
-    sessions: &'t BTreeMap<String, u64>,
+    sessions: BTreeMap<&'t str, u64>,
     /// Sub-agents that have a tape of their own.
     sub_agents: u64,
     new: u64,

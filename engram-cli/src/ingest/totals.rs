@@ -1,6 +1,6 @@
 //! The numbers of a run, and the few lines that it ends with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use engram_adapters::open::store::LostRecords;
@@ -31,7 +31,8 @@ pub struct Failed {
 /// Sums over the sessions of a run.
 #[derive(Debug, Default)]
 pub struct Totals {
-    sessions: BTreeMap<String, u64>,
+    /// By harness.
+    sessions: BTreeMap<String, Sessions>,
     sub_agents: u64,
     errors: Vec<Failed>,
     details: Details,
@@ -67,6 +68,25 @@ pub struct Totals {
     pub verdict: Verdict,
 }
 
+/// The sessions of one harness. One with several tapes counts once, as in [`engram_core::stats::Counts`].
+#[derive(Debug, Default)]
+struct Sessions {
+    named: BTreeSet<String>,
+    /// Tapes of logs that name no session.
+    unnamed: u64,
+}
+
+impl Sessions {
+    fn add(&mut self, overview: &Overview) {
+        self.named.extend(overview.sessions().map(str::to_owned));
+        self.unnamed += u64::from(overview.sessions().next().is_none());
+    }
+
+    fn count(&self) -> u64 {
+        self.named.len() as u64 + self.unnamed
+    }
+}
+
 impl Totals {
     /// Counts a session that was converted.
     pub fn converted(&mut self, overview: &Overview, summary: &Summary, placed: Placed) {
@@ -98,9 +118,11 @@ impl Totals {
     }
 
     fn count(&mut self, overview: &Overview) {
-        let is_agent = overview.agent_id.is_some();
-        *self.sessions.entry(overview.harness.clone()).or_default() += u64::from(!is_agent);
-        self.sub_agents += u64::from(is_agent);
+        let of_harness = self.sessions.entry(overview.harness.clone()).or_default();
+        match overview.agent_id {
+            Some(_) => self.sub_agents += 1,
+            None => of_harness.add(overview),
+        }
     }
 
     fn count_read(&mut self, overview: &Overview) {
@@ -126,8 +148,10 @@ impl Totals {
     }
 
     /// Sessions with a tape, by harness, without their sub-agents.
-    pub fn sessions(&self) -> &BTreeMap<String, u64> {
-        &self.sessions
+    pub fn sessions(&self) -> BTreeMap<&str, u64> {
+        let all = self.sessions.iter();
+        all.map(|(harness, sessions)| (harness.as_str(), sessions.count()))
+            .collect()
     }
 
     /// Sub-agents with a tape of their own.
@@ -163,12 +187,12 @@ impl Totals {
 
     /// The short summary.
     pub fn lines(&self, out: &Path, is_verbose: bool) -> Vec<String> {
-        let by_harness: Vec<String> = self
-            .sessions
+        let sessions = self.sessions();
+        let by_harness: Vec<String> = sessions
             .iter()
             .map(|(harness, sessions)| format!("{sessions} {harness}"))
             .collect();
-        let all: u64 = self.sessions.values().sum();
+        let all: u64 = sessions.values().sum();
         let mut lines = Vec::new();
         if all + self.sub_agents > 0 {
             let agents = match self.sub_agents {
@@ -280,4 +304,31 @@ impl Totals {
 
 fn line(word: &str, text: String) -> String {
     format!("{word:<11} {text}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_counts_once_and_each_session_of_a_tape_counts() {
+        let overview = |value: serde_json::Value| -> Overview {
+            serde_json::from_value(value).expect("an overview")
+        };
+        let mut totals = Totals::default();
+        for tape in [
+            serde_json::json!({"harness": "toy", "session_id": "a", "more_sessions": ["b"]}),
+            serde_json::json!({"harness": "toy", "session_id": "b"}),
+            serde_json::json!({"harness": "toy", "session_id": "b", "agent_id": "c"}),
+            serde_json::json!({"harness": "toy"}),
+            serde_json::json!({"harness": "other", "session_id": "a"}),
+        ] {
+            totals.count(&overview(tape));
+        }
+        assert_eq!(
+            totals.sessions(),
+            BTreeMap::from([("other", 1), ("toy", 3)])
+        );
+        assert_eq!(totals.sub_agents(), 1);
+    }
 }

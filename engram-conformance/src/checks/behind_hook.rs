@@ -39,6 +39,18 @@ pub fn is_of_call_behind_hook(
         })
 }
 
+/// True if a hook that a record of the call names may have changed the file behind an edit, and the session claims the gap: then the state that
+/// the edit left is not known.
+pub fn is_behind_hook(
+    (subject, case): (&Subject<'_>, &Case<'_>),
+    session: &ConvertedSession,
+    edit: &Event,
+) -> bool {
+    let mut calls = session.call_chain(edit).into_iter();
+    subject.declares_for(session.schema(), Kind::CodeEdit, GAP)
+        && calls.any(|id| case.hooked_calls.contains(id))
+}
+
 /// The calls that changed a file, and that a record with the name of a hook names.
 pub fn hooked_calls(case: &Case<'_>) -> BTreeSet<String> {
     let has_name = |record: &[u8]| {

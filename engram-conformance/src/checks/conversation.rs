@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engram_core::error::excerpt;
 use engram_core::event::Kind;
+use memchr::memmem;
 use serde_json::Value;
 
 use crate::call_args::same_args;
@@ -286,6 +287,9 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
         if !has_failed && status == "error" && is_known() {
             // Not every harness reports to its model that a command or a sub-agent failed.
             findings.note("results of commands and sub-agents that failed");
+        } else if !has_failed && status == "denied" && is_refused(session, id) {
+            // Nor that it refused a call.
+            findings.note("results of calls that were refused");
         } else if !is_unstated && has_failed == (status == "ok") {
             findings.fail(
                 case.place_of(session, event),
@@ -308,6 +312,16 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
             );
         }
     }
+}
+
+/// True if the tape says that the call was denied, and why.
+fn is_refused(session: &ConvertedSession, id: &str) -> bool {
+    session.events.iter().any(|event| {
+        event.is_meta("permission")
+            && event.text("decision") == Some("deny")
+            && event.text("call_id") == Some(id)
+            && event.has("text")
+    })
 }
 
 /// True if the log contains the result's id and the first line of its text that has more than three characters.
@@ -358,9 +372,24 @@ fn missing_line<'t>(
         .filter(|line| !line.is_empty() && exit_code(line).is_none());
     // A harness may add reminders when it sends a result; not all of them are in the log.
     lines.filter(|line| !actual.contains(line)).find(|line| {
-        case.sessions
-            .iter()
-            .any(|session| session.record_contains(&returned.id, line))
+        case.sessions.iter().any(|session| {
+            let mut records = session.records_with(&returned.id);
+            records.any(|record| has_line(record, line))
+        })
+    })
+}
+
+/// A text up to this length may stand in any record, inside of a word.
+const SHORT_LINE: usize = 3;
+
+/// True if a text of a record has this line.
+fn has_line(record: &[u8], line: &str) -> bool {
+    let line = escaped(line);
+    memmem::find_iter(record, line.as_bytes()).any(|at| {
+        let (before, after) = (&record[..at], &record[at + line.len()..]);
+        let begins = before.ends_with(b"\"") || before.ends_with(b"\\n");
+        let ends = after.starts_with(b"\"") || after.starts_with(b"\\");
+        line.len() > SHORT_LINE || begins && ends
     })
 }
 
@@ -458,6 +487,13 @@ pub(super) fn record_of(session: &ConvertedSession, event: &Event) -> String {
         members.retain(|_, value| !own.contains(&Some(&*value)));
     }
     value.to_string()
+}
+
+#[test]
+fn a_short_line_is_no_part_of_a_word() {
+    let record = br#"{"text":"x\nan exit\n"}"#;
+    assert!(has_line(record, "x") && has_line(record, "exit"));
+    assert!(!has_line(record, "an") && !has_line(record, "ex"));
 }
 
 #[test]

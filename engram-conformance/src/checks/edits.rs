@@ -4,7 +4,7 @@ use engram_core::event::Kind;
 use engram_core::hash::{Hash, is_lossless};
 
 use super::attribution;
-use super::behind_hook::is_of_call_behind_hook;
+use super::behind_hook::{is_behind_hook, is_of_call_behind_hook};
 use super::call_edits::{CallEdits, call_edits, is_alone, is_edit_of, is_of, matching};
 use super::spans::{self, Lines};
 use crate::case::Case;
@@ -539,6 +539,19 @@ fn is_in_record(case: &Case<'_>, call: &Call, own: Option<&[u8]>, text: &str) ->
     })
 }
 
+/// True if the log has the whole text of a file beside the call that changed it.
+pub fn is_file_logged(
+    case: &Case<'_>,
+    call: &Call,
+    own: Option<&[u8]>,
+    text: Option<&str>,
+) -> bool {
+    text.is_some_and(|text| {
+        let is_file = text.lines().count() > 1 && is_lossless(text);
+        is_file && is_in_record(case, call, own, &text.replace("\r\n", "\n"))
+    })
+}
+
 /// An edit has its lines, and the hash of the file if the call's record contains the whole file.
 fn is_complete(
     (subject, case): (&Subject<'_>, &Case<'_>),
@@ -578,10 +591,6 @@ fn is_complete(
         ("file_before_hash", real.before.as_deref()),
         ("file_after_hash", real.after.as_deref()),
     ] {
-        let Some(text) = text.filter(|text| text.lines().count() > 1 && is_lossless(text)) else {
-            continue;
-        };
-        let whole = text.replace("\r\n", "\n");
         // A deletion leaves no file, and a creation finds none.
         let absent = if key == "file_after_hash" {
             "delete"
@@ -592,12 +601,14 @@ fn is_complete(
         let Some((session, event)) = events.iter().find(|(_, event)| lacks_hash(event)) else {
             continue;
         };
-        let own = session.record_of(event);
-        if !is_in_record(case, call, own, &whole) {
+        if !is_file_logged(case, call, session.record_of(event), text) {
             continue;
         }
+        let is_after = key == "file_after_hash";
         if let Some(code) = subject.missing_hash_gap(session, event) {
             findings.gap(code);
+        } else if is_after && is_behind_hook((subject, case), session, event) {
+            findings.gap(HOOK);
         } else {
             findings.fail(
                 case.place_of(session, event),

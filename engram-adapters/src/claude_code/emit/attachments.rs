@@ -20,6 +20,9 @@ use crate::shared::value::{
     Field, Value, elements, is_true, non_empty_text, one_or_many, raw_str, text,
 };
 
+/// What the model got, as a pointer of the member tables.
+const RENDERED: &str = "/rendered";
+
 /// An `attachment` line.
 pub(super) struct AttachmentLine<'a> {
     line: &'a Line<'a>,
@@ -80,29 +83,59 @@ impl<'a> AttachmentLine<'a> {
         Outcome::Mapped
     }
 
+    /// The words that the model got: the texts of all parts, with line ends between them.
+    fn given_words(&self) -> Option<String> {
+        let parts = elements(self.line.rendered()).filter_map(|part| part.member("content"));
+        let blocks = parts.flat_map(|content| match content.is_array() {
+            true => content
+                .elements()
+                .map(|block| block.member("text"))
+                .collect(),
+            false => vec![Some(content)],
+        });
+        let words: Vec<_> = blocks
+            .filter_map(text)
+            .map(|words| words.decode_lossy())
+            .collect();
+        (!words.is_empty()).then(|| words.join("\n"))
+    }
+
+    /// Emits what the model got, or all of an attachment from which it got nothing.
+    fn given_text(&self, field: &str, out: &mut Emitter<'_>) {
+        let attachment = self.line.attachment();
+        let has_more = self.fields.object().members().nth(1).is_some();
+        match self.given_words() {
+            Some(words) => emit_text(
+                self.kind(),
+                Some(Text::Plain(&words)),
+                Pointer::At(field),
+                out,
+            ),
+            None => emit_value(
+                self.kind(),
+                attachment.filter(|_| has_more),
+                "/attachment",
+                out,
+            ),
+        }
+    }
+
     /// Emits an attachment that is only data.
     fn context(&self, context: Context, state: &mut State, out: &mut Emitter<'_>) {
         match context {
             Context::Name => emit_value(self.kind(), None, "/attachment", out),
-            // Of a value that is not there, what the model got.
-            Context::Text(field) => {
-                let value = self.field(field).or(self.line.rendered());
-                emit_value(self.kind(), value, field, out);
-            }
+            Context::Text(field) => match self.field(field) {
+                None => self.given_text(field, out),
+                value => emit_value(self.kind(), value, field, out),
+            },
             Context::File { name, text: field } => {
+                let given = self.given_words();
                 let words = match field {
-                    "/rendered" => {
-                        elements(self.line.rendered()).find_map(|part| part.member("content"))
-                    }
-                    field => self.field(field),
+                    RENDERED => given.as_deref().map(Text::Plain),
+                    field => text(self.field(field)),
                 };
-                emit_file_text(
-                    self.kind(),
-                    text(self.field(name)),
-                    text(words),
-                    Pointer::At(field),
-                    out,
-                );
+                let file = text(self.field(name));
+                emit_file_text(self.kind(), file, words, Pointer::At(field), out);
             }
             Context::Hash(field) => emit_hash(
                 self.kind(),

@@ -3,7 +3,7 @@
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
-use super::{assistant_line, events, line, tape, unaccounted_bytes};
+use super::{assistant_line, events, line, tape, unaccounted_bytes, unaccounted_values};
 
 fn attached(number: u32, attachment: Value) -> Value {
     line(
@@ -452,4 +452,40 @@ fn attached_text_is_hashed_without_its_escapes() {
     }
     let decoded = of(json!({"type": "base64", "media_type": "application/pdf", "data": "Zm9v"}));
     assert_eq!(decoded["bytes"], 3);
+}
+
+/// Types that only the program lists (`given.members`).
+#[test]
+fn a_type_that_only_the_program_lists_is_what_the_model_got() {
+    let mut memories = attached(
+        1,
+        json!({"type": "relevant_memories", "memories": [{"path": "/m/a.md"}]}),
+    );
+    memories["rendered"] = json!([
+        {"content": "Use tabs."},
+        {"content": [{"type": "text", "text": "And no spaces."}]}
+    ]);
+    let usage = json!({"type": "token_usage", "used": 1, "total": 3, "remaining": 2});
+    let lines = [
+        memories,
+        attached(2, usage.clone()),
+        attached(3, json!({"type": "workflow_keyword_request"})),
+    ];
+    let metas = events(&lines, "meta");
+    let given: Vec<(&str, Option<&str>)> = metas
+        .iter()
+        .filter(|event| event["label"] == "context")
+        .map(|event| (event["name"].as_str().unwrap(), event["text"].as_str()))
+        .collect();
+    assert_eq!(
+        given,
+        [
+            ("relevant_memories", Some("Use tabs.\nAnd no spaces.")),
+            ("token_usage", Some(usage.to_string().as_str())),
+            ("workflow_keyword_request", None)
+        ]
+    );
+    assert_eq!(unaccounted_values(&lines), [""; 0]);
+    let surprise = attached(4, json!({"type": "token_usage", "surprise": 1}));
+    assert!(tape(&[surprise], Policy::Strict).is_err());
 }

@@ -357,9 +357,87 @@ fn output_over_the_limit_names_its_file_and_is_emitted_in_full() {
         (&result["truncated"], &result["artifact"]["path"]),
         (&json!(true), &json!("/h/tool-results/t1.json"))
     );
-    assert!(
-        events(&lines, "meta")
-            .iter()
-            .any(|event| event["text"] == "all of it")
-    );
+    // The server gave all of it, and the model got the beginning.
+    assert_eq!(result["stdout"], "all of it");
+    assert_eq!(contexts(&lines), [shown]);
+}
+
+/// The texts of all contexts.
+fn contexts(lines: &[Value]) -> Vec<String> {
+    let of = |event: &Value| event["text"].as_str().map(str::to_owned);
+    let metas = events(lines, "meta");
+    let contexts = metas.iter().filter(|event| event["label"] == "context");
+    contexts.filter_map(of).collect()
+}
+
+#[test]
+fn the_description_of_a_new_task_is_an_argument() {
+    let made = json!({"subject": "Grow", "description": "fix it"});
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "TaskCreate", "input": made}]);
+    let result = json!({"task": {"id": "1", "subject": "Grow", "description": "fix it"}});
+    let lines = [
+        assistant_line("2.1.332", 1, "m1", call),
+        result_line(
+            "2.1.332",
+            2,
+            "t1",
+            "Task #1 created successfully: Grow",
+            Some(result),
+        ),
+    ];
+    assert_eq!(contexts(&lines), [""; 0]);
+    assert_eq!(super::unaccounted_bytes(&lines), 0);
+}
+
+#[test]
+fn an_edit_of_a_file_that_was_empty_is_no_creation() {
+    let call = |number: u32, id: &str, tool: &str, input: Value| {
+        let block = json!([{"type": "tool_use", "id": id, "name": tool, "input": input}]);
+        assistant_line("2.1.332", number, id, block)
+    };
+    let file =
+        json!({"filePath": "/p/a", "content": "", "numLines": 1, "startLine": 1, "totalLines": 1});
+    let read = [
+        call(1, "t1", "Read", json!({"file_path": "/p/a"})),
+        result_line(
+            "2.1.332",
+            2,
+            "t1",
+            "",
+            Some(json!({"type": "text", "file": file})),
+        ),
+    ];
+    let command = [
+        call(3, "t2", "Bash", json!({"command": "rm a"})),
+        result_line(
+            "2.1.332",
+            4,
+            "t2",
+            "",
+            Some(json!({"stdout": "", "stderr": ""})),
+        ),
+    ];
+    let edit = json!({"filePath": "/p/a", "oldString": "", "newString": "x\n", "originalFile": "",
+        "structuredPatch": [], "userModified": false, "replaceAll": false});
+    let write = json!({"type": "create", "filePath": "/p/a", "content": "x\n", "originalFile": null, "structuredPatch": []});
+    let edited = |before: &[Value], tool: &str, result: &Value| {
+        let last = [
+            call(5, "t3", tool, json!({"file_path": "/p/a"})),
+            result_line("2.1.332", 6, "t3", "ok", Some(result.clone())),
+        ];
+        events(&[before, &last].concat(), "code.edit").remove(0)
+    };
+    for (tool, result, op) in [("Edit", &edit, "update"), ("Write", &write, "overwrite")] {
+        let known = edited(&read, tool, result);
+        assert_eq!(
+            (&known["op"], &known["before_range"]),
+            (&json!(op), &json!([1, 0]))
+        );
+        assert_eq!(known["file_before_hash"], hash(""));
+        assert_eq!(known["file_after_hash"], hash("x\n"));
+        // A command may have deleted it.
+        let unknown = edited(&[&read[..], &command].concat(), tool, result);
+        assert_eq!(unknown["op"], "create");
+        assert_eq!(edited(&[], tool, result)["op"], "create");
+    }
 }

@@ -212,10 +212,12 @@ fn answer_of_a_sub_agent_in_a_file_is_emitted_in_full() {
     let result = json!({"status": "completed", "prompt": "read it all", "content": [{"type": "text", "text": "all of it, to the end"}]});
     let shown = "<persisted-output>\nOutput too large. Preview:\nall of\n</persisted-output>";
     let lines = [call, result_line("2.1.80", 2, "t1", shown, Some(result))];
+    let result = &events(&lines, "tool.result")[0];
+    assert_eq!(result["stdout"], "all of it, to the end");
     assert!(
         events(&lines, "meta")
             .iter()
-            .any(|event| event["text"] == "all of it, to the end")
+            .any(|event| event["text"] == shown)
     );
     assert_eq!(unaccounted_bytes(&lines), 0);
 }

@@ -14,6 +14,7 @@ use crate::cursor::edits::written_files::forget_first_line;
 use crate::cursor::fields::{required_name, text_or_json, unsigned};
 use crate::cursor::readers::{SdkMessage, SdkResult, SdkReturned};
 use crate::cursor::steps::Out;
+use crate::cursor::tool_calls::joined_texts;
 use crate::cursor::tools;
 use crate::shared::pending_calls::PendingCalls;
 use crate::shared::spans::{line_count, span_facts, without_final_line_end};
@@ -61,11 +62,6 @@ static TOOLS: &[Tool] = &[
         name: "delete",
         output: no_output,
         code: emit_delete,
-    },
-    Tool {
-        name: "mcp",
-        output: mcp_output,
-        code: no_code,
     },
 ];
 
@@ -155,6 +151,7 @@ fn emit_result(
         .find(|tool| name.eq_str(tool.name))
         .unwrap_or(&OTHER);
     let value = SdkReturned::lenient_opt(returned_value);
+    let mut buffer = String::new();
     let mut result = ToolResult {
         tool: Some(name),
         call_id: Some(call_id),
@@ -166,7 +163,9 @@ fn emit_result(
         ),
         ..ToolResult::default()
     };
-    if returned_value.is_some_and(Value::is_object) {
+    if returned_value.is_some_and(Value::is_object) && name.eq_str("mcp") {
+        mcp_output(&value, &mut buffer, &mut result);
+    } else if returned_value.is_some_and(Value::is_object) {
         (tool.output)(&value, &mut result);
     } else {
         result.stdout = text_or_json(returned_value);
@@ -207,19 +206,15 @@ fn read_output<'a>(value: &SdkReturned<'a>, result: &mut ToolResult<'a>) {
     result.stdout = non_empty_text(value.content());
 }
 
-/// What an MCP tool returned: its pictures, and its one text, or all of it as JSON.
-fn mcp_output<'a>(value: &SdkReturned<'a>, result: &mut ToolResult<'a>) {
+/// What an MCP tool returned: its pictures, and its texts, or all of it as JSON.
+fn mcp_output<'a>(value: &SdkReturned<'a>, buffer: &'a mut String, result: &mut ToolResult<'a>) {
     let parts = || value.content().into_iter().flat_map(Value::elements);
     result.attachments = parts().filter_map(picture).collect();
-    let others = || parts().filter(|part| picture(*part).is_none());
-    let only = match (others().next(), others().nth(1)) {
-        (Some(part), None) => part
-            .member("text")
-            .and_then(|text| non_empty_text(text.member("text"))),
-        _ => None,
+    let others = parts().filter(|part| picture(*part).is_none());
+    let output = match joined_texts(others, buffer) {
+        Some(texts) => Some(texts).filter(|texts| !texts.is_empty()),
+        None => Some(value.object().json()),
     };
-    let is_all_pictures = others().next().is_none() && !result.attachments.is_empty();
-    let output = only.or_else(|| (!is_all_pictures).then(|| value.object().json()));
     if is_true(value.is_error()) {
         result.status = Some(Status::Error);
         result.stderr = output;

@@ -109,6 +109,12 @@ fn pictures_of_a_server_are_attachments() {
             false,
         ),
         returned("c4", words, true),
+        returned(
+            "c5",
+            &format!(r#"{words},{{"text":{{"text":"a \"word\""}}}}"#),
+            false,
+        ),
+        returned("c6", r#"{"text":{"text":""}}"#, false),
     ]
     .concat();
     let tape = valid_tape(&log);
@@ -131,6 +137,8 @@ fn pictures_of_a_server_are_attachments() {
         (&results[3]["stderr"], &results[3]["status"]),
         (&Value::from("a picture"), &Value::from("error"))
     );
+    assert_eq!(results[4]["stdout"], "a picture\na \"word\"");
+    assert!(results[5].get("stdout").is_none());
 }
 
 #[test]

@@ -6,3 +6,5 @@ mod output;
 pub(super) mod payload;
 pub(super) mod result;
 mod result_fields;
+
+pub(in crate::cursor) use output::joined_texts;

@@ -5,7 +5,7 @@ use engram_core::text::Text;
 
 use crate::cursor::fields::unsigned;
 use crate::cursor::readers::ResultFields;
-use crate::shared::value::{Field, integer, is_true, non_empty_text, raw_str};
+use crate::shared::value::{Value, integer, is_true, non_empty_text, raw_str};
 
 /// A shell command: exit code, output and duration, whether it succeeded or not.
 pub(super) fn shell<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) {
@@ -60,10 +60,19 @@ pub(super) fn message_text<'a>(fields: &ResultFields<'a>, result: &mut ToolResul
 /// No text: the result is a fact about a file, which `code.edit` represents.
 pub(super) fn no_text(_: &ResultFields<'_>, _: &mut ToolResult<'_>) {}
 
-/// The one text part that an MCP tool returned, or all its parts as JSON.
-pub(super) fn mcp_parts<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) {
-    let parts = fields.content().map(|_| fields.json());
-    let output = only_text(fields.content()).or(parts);
+/// The texts that an MCP tool returned, or all its parts as JSON.
+pub(super) fn mcp_parts<'a>(
+    fields: &ResultFields<'a>,
+    buffer: &'a mut String,
+    result: &mut ToolResult<'a>,
+) {
+    let Some(content) = fields.content() else {
+        return;
+    };
+    let output = match joined_texts(content.elements(), buffer) {
+        Some(texts) => Some(texts).filter(|texts| !texts.is_empty()),
+        None => Some(fields.json()),
+    };
     if is_true(fields.is_error()) {
         result.status = Some(Status::Error);
         result.stderr = output;
@@ -81,13 +90,18 @@ fn json_or_none<'a>(fields: &ResultFields<'a>) -> Option<Text<'a>> {
     Some(fields.json()).filter(|_| !fields.object().is_empty_object())
 }
 
-/// The text of a list of parts, as an MCP tool returns them, if it is the only part.
-fn only_text(content: Field<'_>) -> Option<Text<'_>> {
-    let mut parts = content?.elements();
-    let text = parts.next()?.member("text")?.member("text");
-    if parts.next().is_some() {
-        None
-    } else {
-        non_empty_text(text)
+/// The texts of the parts that an MCP tool returned, with line ends between them: what the model gets of them. `None` if a part is no text.
+pub(in crate::cursor) fn joined_texts<'t>(
+    parts: impl Iterator<Item = Value<'t>>,
+    buffer: &'t mut String,
+) -> Option<Text<'t>> {
+    buffer.push('"');
+    for (index, part) in parts.enumerate() {
+        let text = part.member("text")?.member("text");
+        text?.text()?;
+        buffer.push_str(if index > 0 { "\\n" } else { "" });
+        buffer.push_str(raw_str(text));
     }
+    buffer.push('"');
+    Some(Text::Token(buffer))
 }

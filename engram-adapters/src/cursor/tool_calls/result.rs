@@ -55,11 +55,6 @@ static RESULTS: &[ResultRoute] = &[
         code: emit_delete,
     },
     ResultRoute {
-        tool: "mcpToolCall",
-        output: output::mcp_parts,
-        code: emit_nothing,
-    },
-    ResultRoute {
         tool: "fetchToolCall",
         output: output::content_text,
         code: emit_nothing,
@@ -80,6 +75,9 @@ static OTHER_RESULT: ResultRoute = ResultRoute {
 
 /// The one tool whose failed calls have output too.
 const SHELL: &str = "shellToolCall";
+
+/// The tools of MCP servers.
+const MCP: &str = "mcpToolCall";
 
 /// The ways in which a call ends, by the name of the result's member (SDK 1.0.32 descriptors). The first one that is there counts.
 const CASES: &[(&str, Status)] = &[
@@ -109,6 +107,7 @@ pub(in crate::cursor) fn emit_result(
     out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let tool = call.payload.tool;
+    let mut buffer = String::new();
     let mut result = ToolResult {
         tool: call
             .model_tool
@@ -141,7 +140,9 @@ pub(in crate::cursor) fn emit_result(
         .find(|route| route.tool == tool)
         .unwrap_or(&OTHER_RESULT);
     result.status = status;
-    if status == Some(Status::Ok) || tool == SHELL {
+    if status == Some(Status::Ok) && tool == MCP {
+        output::mcp_parts(&fields, &mut buffer, &mut result);
+    } else if status == Some(Status::Ok) || tool == SHELL {
         (route.output)(&fields, &mut result);
     } else if status.is_none() && !returned.is_empty_object() {
         result.stdout = Some(returned.json());

@@ -209,6 +209,16 @@ pub fn identify(head: &Head<'_>) -> Identity {
         Form::Lines | Form::Document => None,
     };
     let mut index = StructuralIndex::default();
+    if found.form == Form::TypedPrompts {
+        // The prompts of a project: the first one's session, as the events say when another one comes.
+        let first = elements(head.text().trim_start())
+            .next()
+            .and_then(|prompt| parse(prompt, &mut index).ok())
+            .map(TypedPrompt::lenient)
+            .unwrap_or_default();
+        identity.session_id = text(first.session_id()).map(|id| id.decode_lossy().into_owned());
+        return identity;
+    }
     if found.form == Form::Stream {
         let first = head
             .lines()

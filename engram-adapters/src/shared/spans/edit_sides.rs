@@ -6,17 +6,20 @@ use engram_core::anchor::anchors;
 use engram_core::event::{CodeEdit, EditOp, Range};
 use engram_core::hash::Hash;
 
-use super::lines::{full_range, line_count, without_final_line_end};
+use super::lines::{full_range, line_count, with_unix_line_ends, without_final_line_end};
 use crate::shared::patch::ChangedRun;
 
 /// The hash of a text, its anchors, and the text itself.
 pub type SpanFacts = (Option<Hash>, Vec<u64>, Option<Cow<'static, str>>);
 
-/// What a tape has of the text of a span. Nothing if the text may differ from the file's bytes.
+/// What a tape has of the text of a span, with `\n` for each `\r\n` as it is hashed. Nothing if the text may differ from the file's bytes.
 pub fn span_facts(text: &str) -> SpanFacts {
     match Hash::of_lossless_text(text) {
         None => Default::default(),
-        hash => (hash, anchors(text), Some(Cow::Owned(text.to_owned()))),
+        hash => {
+            let hashed = with_unix_line_ends(text.into()).into_owned();
+            (hash, anchors(text), Some(Cow::Owned(hashed)))
+        }
     }
 }
 

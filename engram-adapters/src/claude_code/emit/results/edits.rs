@@ -71,7 +71,7 @@ fn emit_write(
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
 ) {
-    let is_new = raw_str(result.kind()) == "create";
+    let is_new = raw_str(result.kind()) == "create" && !edit.is_empty;
     let mut event = edit.event(if is_new {
         EditOp::Create
     } else {
@@ -85,6 +85,13 @@ fn emit_write(
         out.emit(event, RESULT);
         return;
     };
+    last.empty.note(edit.file, after.is_empty());
+    if edit.is_empty && !after.is_empty() {
+        set_filled(&mut event, &after);
+        last.keep(after.into_owned(), event.file_after_hash);
+        out.emit(event, RESULT);
+        return;
+    }
     if is_new {
         set_whole_file(&mut event, &after);
         last.keep(after.into_owned(), event.file_after_hash);
@@ -112,6 +119,13 @@ fn emit_write(
         last.keep(after.into_owned(), event.file_after_hash);
     }
     out.emit(event, RESULT);
+}
+
+/// Sets what an edit of an empty file leaves.
+fn set_filled(event: &mut CodeEdit<'_>, after: &str) {
+    ChangedSpan::of_files("", after).set_in(event);
+    event.file_before_hash = Hash::of_lossless_text("");
+    event.file_after_hash = Hash::of_lossless_text(after);
 }
 
 /// True if the log leaves out the file before, which is big. Then the patch of a Write is empty, too.
@@ -183,10 +197,14 @@ fn emit_replacements(
             .is_some_and(|first| raw_str(first.old).is_empty())
     {
         let mut event = edit.event(EditOp::Create);
-        set_whole_file(&mut event, rewrite.after());
+        match edit.is_empty {
+            true => set_filled(&mut event, rewrite.after()),
+            false => set_whole_file(&mut event, rewrite.after()),
+        }
         out.emit(event, RESULT);
         return;
     }
+    last.empty.note(edit.file, rewrite.after().is_empty());
     let (file_before_hash, file_after_hash) = (
         last.hash_of(&before),
         Hash::of_lossless_text(rewrite.after()),

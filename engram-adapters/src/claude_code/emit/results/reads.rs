@@ -15,7 +15,7 @@ use super::located::snippet;
 use super::result_context::{EditTarget, ResultContext};
 use crate::claude_code::blocks::CONTENT;
 use crate::claude_code::emit::state::Scratch;
-use crate::claude_code::emit::state::last_edit::{LastCell, MarkedFiles};
+use crate::claude_code::emit::state::last_edit::{EmptyFiles, LastCell, MarkedFiles};
 use crate::claude_code::emit::state::open_calls::KeptArguments;
 use crate::claude_code::readers::{FileArguments, FileRead};
 use crate::claude_code::record::Replacement;
@@ -31,7 +31,7 @@ const MAX_SHOWN_LINE: usize = 2000;
 pub(super) fn emit_read(
     result: &ResultContext<'_>,
     file: Value<'_>,
-    marked: &MarkedFiles,
+    (marked, empty): (&MarkedFiles, &mut EmptyFiles),
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
 ) {
@@ -56,6 +56,7 @@ pub(super) fn emit_read(
     {
         event.range = Some(span.range);
         event.total_lines = span.total_lines;
+        empty.note(path, span.total_lines == Some(0));
         // The first line lacks the mark that the file has.
         if span.range.first > 1 || !marked.has(path) {
             (event.hash, event.anchor_hashes, event.text) = span_facts(span.text);
@@ -145,10 +146,7 @@ pub(super) fn emit_from_arguments(
     let arguments = FileArguments::lenient_opt(parse(json, &mut scratch.arguments).ok());
     let file = text(arguments.path().or(arguments.notebook_path()));
     let Some(file) = file else { return };
-    let edit = EditTarget {
-        call_id: result.call_id,
-        file,
-    };
+    let edit = result.edit_of(file);
     match call.kind {
         ToolKind::Write if may_be_changed => {
             out.emit(edit.event(write_op(result.content)), pointer);

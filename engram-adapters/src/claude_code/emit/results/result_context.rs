@@ -37,11 +37,16 @@ impl<'a> ResultContext<'a> {
         self.call.as_ref().map(|call| Text::Plain(&call.tool))
     }
 
+    fn is_of(&self, tool: &str) -> bool {
+        self.call.as_ref().is_some_and(|call| &*call.tool == tool)
+    }
+
     /// The target of edits of this file.
     pub fn edit_of(&self, file: Text<'a>) -> EditTarget<'a> {
         EditTarget {
             call_id: self.call_id,
             file,
+            is_empty: false,
         }
     }
 
@@ -69,7 +74,11 @@ impl<'a> ResultContext<'a> {
                 "/toolUseResult/display",
             ),
             (of_task("output"), "/toolUseResult/task/output"),
-            (of_task("description"), "/toolUseResult/task/description"),
+            // The arguments of the call that made a task have it.
+            (
+                of_task("description").filter(|_| !self.is_of("TaskCreate")),
+                "/toolUseResult/task/description",
+            ),
         ];
         for (field, pointer) in fields {
             if let Some(text) = non_empty_text(field).filter(|text| !repeats(*text, self.content)) {
@@ -116,18 +125,20 @@ impl<'a> ResultContext<'a> {
             .is_some_and(|content| content.starts_with(PERSISTED))
     }
 
-    /// Emits the full output of a sub-agent or of an MCP tool, which the log has in blocks.
+    /// The whole output of a sub-agent or of an MCP tool, of which the model saw the beginning: a text, or blocks of text.
     #[cold]
-    pub fn emit_full_output(&self, result: Field<'_>, out: &mut Emitter) {
-        let list = result.filter(|result| result.is_array());
-        let (blocks, base) = match list {
-            Some(list) => (Some(list), "/toolUseResult"),
-            None => (self.structured.content(), "/toolUseResult/content"),
-        };
-        for (index, block) in elements(blocks).enumerate() {
-            if let Some(text) = non_empty_text(Block::lenient(block).text()) {
-                emit_context(Some(text), Pointer::Field(base, index, "/text"), out);
-            }
+    pub fn whole_output<'t>(&self, result: Field<'a>, buffer: &'t mut String) -> Option<Text<'t>>
+    where
+        'a: 't,
+    {
+        let blocks = result.filter(|result| result.is_array());
+        match blocks.or(self
+            .structured
+            .content()
+            .filter(|content| content.is_array()))
+        {
+            Some(blocks) => joined_text(blocks, buffer),
+            None => non_empty_text(result),
         }
     }
 
@@ -235,11 +246,17 @@ pub(super) fn emit_context(text: Option<Text<'_>>, pointer: Pointer<'_>, out: &m
 pub(super) struct EditTarget<'a> {
     pub call_id: Option<Text<'a>>,
     pub file: Text<'a>,
+    /// The file was there before the edit, without any text.
+    pub is_empty: bool,
 }
 
 impl<'a> EditTarget<'a> {
     /// An event of this result.
     pub fn event(&self, op: EditOp) -> CodeEdit<'a> {
+        let op = match op {
+            EditOp::Create if self.is_empty => EditOp::Update,
+            op => op,
+        };
         CodeEdit {
             call_id: self.call_id,
             ..CodeEdit::new(op, self.file)

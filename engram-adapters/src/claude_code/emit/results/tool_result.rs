@@ -5,10 +5,11 @@ use engram_core::event::{SideFile, Status, ToolResult};
 use engram_core::keys::hash64;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
 
 use super::result_context::{
-    PERSISTED, ResultContext, emit_context, exit_code, full_output, is_placeholder, is_stream,
-    joined_text, persisted_path, repeats, status,
+    EditTarget, PERSISTED, ResultContext, emit_context, exit_code, full_output, is_placeholder,
+    is_stream, joined_text, persisted_path, repeats, status,
 };
 use super::{edits, patches, reads};
 use crate::claude_code::blocks::{CONTENT, images};
@@ -73,7 +74,14 @@ fn emit_result(
     out: &mut Emitter,
 ) {
     let (structured, content) = (result.structured, result.content);
-    let stdout = non_empty_text(structured.stdout()).or_else(|| full_output(structured, content));
+    let mut buffer = String::new();
+    let whole = match result.is_persisted() {
+        true => result.whole_output(line.tool_use_result(), &mut buffer),
+        false => None,
+    };
+    let stdout = non_empty_text(structured.stdout())
+        .or_else(|| full_output(structured, content))
+        .or(whole);
     let stderr = non_empty_text(structured.stderr());
     let failed = is_true(block.is_error());
     let has_streams =
@@ -109,7 +117,8 @@ fn emit_result(
             .or(structured.duration_ms())
             .and_then(Value::unsigned),
     };
-    let unseen = text(line.tool_use_result()).filter(|text| !repeats(*text, content));
+    let unseen =
+        text(line.tool_use_result()).filter(|text| whole.is_none() && !repeats(*text, content));
     let is_denied = result.status == Status::Denied;
     if let Some(reason) = unseen.filter(|_| is_denied) {
         result.emit_denial_reason(reason, out);
@@ -119,9 +128,6 @@ fn emit_result(
         emit_context(content, Pointer::Field(CONTENT, index, "/content"), out);
     }
     result.emit_extra_fields(&mut state.scratch, out);
-    if result.is_persisted() {
-        result.emit_full_output(line.tool_use_result(), out);
-    }
     if let Some(unseen) = unseen.filter(|_| !is_denied) {
         result.emit_unseen_text(unseen, out);
     }
@@ -206,8 +212,19 @@ pub(super) fn emit_file_events(
 ) {
     let structured = result.structured;
     let buffer = &mut state.scratch.text;
+    let empty = &mut state.last_edit.empty;
+    if result
+        .call
+        .as_ref()
+        .is_none_or(|call| may_delete(call.kind))
+    {
+        empty.forget();
+    }
     match Shape::of(structured) {
-        Shape::Read(file) => reads::emit_read(result, file, &state.marked_files, buffer, out),
+        Shape::Read(file) => {
+            let seen = (&state.marked_files, empty);
+            reads::emit_read(result, file, seen, buffer, out)
+        }
         Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, &mut state.calls, out),
         Shape::ShellNames(names) => patches::emit_named_files(result, names, &mut state.calls, out),
         Shape::Notebook(file) => {
@@ -220,13 +237,12 @@ pub(super) fn emit_file_events(
                 .or(structured.original_file_contents());
             state.marked_files.note(file, before, structured.content());
             state.calls.set_changed(file);
-            edits::emit_file_edit(
-                &result.edit_of(file),
-                structured,
-                &mut state.last_edit,
-                buffer,
-                out,
-            )
+            let edit = EditTarget {
+                is_empty: empty.has(file),
+                ..result.edit_of(file)
+            };
+            empty.note(file, false);
+            edits::emit_file_edit(&edit, structured, &mut state.last_edit, buffer, out)
         }
         Shape::OnlyArguments => {
             let kept = (&mut state.scratch, &mut state.last_cell);
@@ -234,6 +250,14 @@ pub(super) fn emit_file_events(
         }
         Shape::Other => {}
     }
+}
+
+/// True for tools that may delete files without a record of that.
+fn may_delete(kind: ToolKind) -> bool {
+    matches!(
+        kind,
+        ToolKind::Execute | ToolKind::Delegate | ToolKind::Mcp | ToolKind::Other
+    )
 }
 
 /// The fields of `toolUseResult` that echo arguments, and their pointers.

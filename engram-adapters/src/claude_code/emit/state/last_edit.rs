@@ -17,6 +17,8 @@ pub struct LastEdit {
     left: Option<(String, Option<Hash>)>,
     /// The memory of an earlier text, to be reused.
     scratch: String,
+    /// The files that are there without any text.
+    pub empty: EmptyFiles,
 }
 
 impl LastEdit {
@@ -36,6 +38,33 @@ impl LastEdit {
     /// A buffer for the text of a file.
     pub fn take_scratch(&mut self) -> String {
         mem::take(&mut self.scratch)
+    }
+}
+
+/// Files that a read or an edit showed to be empty, by their paths. The log has a change of such a file like the creation of one.
+#[derive(Default)]
+pub struct EmptyFiles {
+    files: HashSet<u64>,
+}
+
+impl EmptyFiles {
+    /// A call has shown or left a file like this.
+    pub fn note(&mut self, file: Text<'_>, is_empty: bool) {
+        if is_empty {
+            self.files.insert(hash64(file.decode_lossy()));
+        } else if !self.files.is_empty() {
+            self.files.remove(&hash64(file.decode_lossy()));
+        }
+    }
+
+    /// True if the file was empty when a call showed it last.
+    pub fn has(&self, file: Text<'_>) -> bool {
+        !self.files.is_empty() && self.files.contains(&hash64(file.decode_lossy()))
+    }
+
+    /// A call may have deleted any file.
+    pub fn forget(&mut self) {
+        self.files.clear();
     }
 }
 
