@@ -72,7 +72,7 @@ impl Atif {
         children: Vec<Child>,
     ) -> io::Result<Option<Document>> {
         self.losses.tape();
-        let mut root = Root::of(name, session, &mut self.losses)?;
+        let root = Root::of(name, session, &mut self.losses)?;
         let from = self.scratch.bytes();
         let mut steps = Steps::new(session, &children, &mut self.losses);
         let mut sums = Sums::default();
