@@ -22,6 +22,6 @@ pub(crate) fn fields(record: &EventRecord<'_>) -> Map<String, Value> {
         .into_iter()
         .filter(|(key, _)| !FINGERPRINTS.contains(key));
     fields
-        .filter_map(|(key, value)| Some((key.to_owned(), serde_json::from_str(value.get()).ok()?)))
+        .filter_map(|(key, value)| Some((key.to_owned(), serde_json::from_str(value).ok()?)))
         .collect()
 }

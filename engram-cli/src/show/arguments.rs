@@ -53,7 +53,7 @@ impl Arguments {
         let Some(args) = args else { return arguments };
         match Members::of(args) {
             Ok(members) => arguments.add_members(&members, kind),
-            Err(_) => match serde_json::from_str(args).ok().and_then(patch_in) {
+            Err(_) => match patch_in(args) {
                 Some(patch) => arguments.diffs.push(patch),
                 None => arguments.named.push(("input".to_owned(), of_json(args))),
             },
@@ -72,12 +72,11 @@ impl Arguments {
         let telling = TELLING.into_iter().find(|name| members.get(name).is_some());
         for (name, value) in &members.0 {
             // A flag that is off says nothing about a change.
-            if has_pair && (diff::is_side_of_pair(name) || matches!(value.get(), "false" | "null"))
-            {
+            if has_pair && (diff::is_side_of_pair(name) || matches!(*value, "false" | "null")) {
                 continue;
             }
-            if kind == ToolKind::Write && CONTENTS.contains(name) && value.get().starts_with('"') {
-                self.diffs.push(diff::of_new_text(&of_value(value)));
+            if kind == ToolKind::Write && CONTENTS.contains(name) && value.starts_with('"') {
+                self.diffs.push(diff::of_new_text(&of_json(value)));
                 continue;
             }
             let changes = changes_in_list(value);
@@ -88,9 +87,9 @@ impl Arguments {
             if let Some(patch) = patch_in(value) {
                 self.diffs.push(patch);
             } else if telling == Some(*name) {
-                self.summarize(name, of_value(value));
+                self.summarize(name, of_json(value));
             } else {
-                self.named.push(((*name).to_owned(), of_value(value)));
+                self.named.push(((*name).to_owned(), of_json(value)));
             }
         }
     }
@@ -115,11 +114,11 @@ impl Arguments {
 }
 
 /// The change in a text that is a patch, or in a list of texts, such as a command and its arguments, with a patch.
-fn patch_in(value: &RawValue) -> Option<Diff> {
-    if let Some(text) = Text::of(value) {
+fn patch_in(value: &str) -> Option<Diff> {
+    if let Some(text) = Text::of_str(value) {
         return diff::of_patch(&text.decode_lossy());
     }
-    let items: Vec<&RawValue> = serde_json::from_str(value.get()).ok()?;
+    let items: Vec<&RawValue> = serde_json::from_str(value).ok()?;
     items
         .into_iter()
         .filter_map(Text::of)
@@ -127,8 +126,8 @@ fn patch_in(value: &RawValue) -> Option<Diff> {
 }
 
 /// The changes in a list of changes.
-fn changes_in_list(value: &RawValue) -> Vec<Diff> {
-    let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(value.get()) else {
+fn changes_in_list(value: &str) -> Vec<Diff> {
+    let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(value) else {
         return Vec::new();
     };
     let changes: Vec<Diff> = items.iter().filter_map(|item| change(item)).collect();
@@ -146,10 +145,6 @@ fn change(item: &RawValue) -> Option<Diff> {
             .text(name)
             .map(|text| text.decode_lossy().into_owned())
     })
-}
-
-fn of_value(value: &RawValue) -> String {
-    of_json(value.get())
 }
 
 /// A string as its text, a list of strings as one line, anything else as JSON.

@@ -114,12 +114,7 @@ impl Events {
     }
 
     fn add(&mut self, members: &Members<'_>) {
-        let value = |name: &str| {
-            members
-                .get(name)
-                .map(|value| value.get())
-                .unwrap_or_default()
-        };
+        let value = |name: &str| members.get(name).unwrap_or_default();
         let (kind, label) = (value("k"), value("label"));
         *self.counts.entry(hash(members, label)).or_default() += 1;
         let own = members.0.iter().filter(|(key, _)| !NUMBERS.contains(key));
@@ -128,7 +123,7 @@ impl Events {
                 let is_fact = |key: &str| !["t", "t_basis", "origin"].contains(&key);
                 let facts = own
                     .filter(|(key, _)| is_fact(key))
-                    .map(|(key, text)| (*key, if is_overwritten(key) { "" } else { text.get() }));
+                    .map(|(key, text)| (*key, if is_overwritten(key) { "" } else { *text }));
                 self.facts.extend(facts.map(hash64));
             }
             ("\"tool.result\"", _) => {
@@ -139,7 +134,7 @@ impl Events {
             ("\"tool.call\"", _) if !value("call_id").is_empty() => {
                 let call = own
                     .filter(|(key, _)| !["t", "t_basis", "args"].contains(key))
-                    .map(|(key, text)| (*key, text.get()));
+                    .map(|(key, text)| (*key, *text));
                 let call = hash64(call.collect::<Vec<_>>());
                 self.calls.insert(call);
                 if value("args") == "{}" {
@@ -179,13 +174,13 @@ fn events(path: &Path) -> io::Result<Option<Events>> {
         let Ok(members) = Members::of(line.trim_end_matches('\n')) else {
             return Ok(None);
         };
-        match members.get("label").map(|label| label.get()) {
+        match members.get("label") {
             Some("\"tape.start\"") => events.has_start = true,
             Some("\"tape.stop\"") => {
                 events.has_stop = true;
                 let input = members
                     .get("input")
-                    .and_then(|input| serde_json::from_str(input.get()).ok());
+                    .and_then(|input| serde_json::from_str(input).ok());
                 events.input = input.unwrap_or_default();
             }
             _ => events.add(&members),
@@ -208,7 +203,7 @@ fn hash(members: &Members<'_>, label: &str) -> u64 {
                     if is_session && is_overwritten(key) {
                         ""
                     } else {
-                        value.get()
+                        *value
                     },
                 )
             })

@@ -8,7 +8,6 @@ use serde_json::value::RawValue;
 
 use super::report::UnknownMember;
 use super::walk::Walk;
-use crate::event::Kind;
 use crate::tape::{Members, RawEvent, TapeError, raw_events};
 use crate::text::{Text, push_text};
 use crate::time::utc;
@@ -114,7 +113,7 @@ impl<'t> TapeIndex<'t> {
 
     /// Adds the origin of an event. A revision belongs to the artifact, not to the record where it is found.
     fn add_origin(&mut self, event: &RawEvent<'t>, line: &'t str) {
-        let origin = &event.origin;
+        let origin = &event.envelope.origin;
         self.names_lines |= origin.line.is_some();
         if origin.is_empty() && event.label() == Some("unrecognized") {
             self.tail = event.fields.text("raw");
@@ -134,7 +133,7 @@ impl<'t> TapeIndex<'t> {
             .entry((number, origin.part))
             .or_default()
             .push(line);
-        if event.kind == Kind::Meta && event.label() == Some("unrecognized") {
+        if event.label() == Some("unrecognized") {
             let record = (number, origin.part);
             self.hashed
                 .extend(event.fields.word("hash").map(|hash| (record, hash)));
@@ -150,22 +149,22 @@ impl<'t> TapeIndex<'t> {
             .iter()
             .filter_map(|name| ledger.count(name))
             .sum();
-        self.complete = stop.get("complete").is_none_or(|raw| raw.get() == "true");
+        self.complete = stop.get("complete").is_none_or(|raw| raw == "true");
         let rows = ledger
             .get("omitted")
-            .and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok());
+            .and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw).ok());
         self.omitted = rows
             .unwrap_or_default()
             .iter()
-            .filter_map(|row| omitted_row(row))
+            .filter_map(|row| omitted_row(row.get()))
             .collect();
         let rows = ledger
             .get("unknown_members")
-            .and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok());
+            .and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw).ok());
         self.unknown = rows
             .unwrap_or_default()
             .iter()
-            .filter_map(|row| unknown_row(row))
+            .filter_map(|row| unknown_row(row.get()))
             .collect();
         self.has_more_unknown = ledger.count("unknown_members_more").unwrap_or_default() > 0;
     }
@@ -251,8 +250,8 @@ pub(super) fn document_record(pointer: &str) -> &str {
     ""
 }
 
-fn omitted_row(row: &RawValue) -> Option<OmittedRow> {
-    let row = Members::of(row.get()).ok()?;
+fn omitted_row(row: &str) -> Option<OmittedRow> {
+    let row = Members::of(row).ok()?;
     let text = |key| row.text(key).map(|text| text.decode_lossy().into_owned());
     Some(OmittedRow {
         record: text("type")?,
@@ -261,8 +260,8 @@ fn omitted_row(row: &RawValue) -> Option<OmittedRow> {
     })
 }
 
-fn unknown_row(row: &RawValue) -> Option<UnknownMember> {
-    let row = Members::of(row.get()).ok()?;
+fn unknown_row(row: &str) -> Option<UnknownMember> {
+    let row = Members::of(row).ok()?;
     let text = |key| row.text(key).map(|text| text.decode_lossy().into_owned());
     Some(UnknownMember {
         record: text("type")?,

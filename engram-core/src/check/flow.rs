@@ -3,8 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use serde_json::value::RawValue;
-
 use super::finding::Finding;
 use super::line::Checked;
 use super::rule::Rule;
@@ -13,7 +11,7 @@ use crate::event::{Kind, SPANS_TEXT};
 use crate::hash::Hash;
 use crate::ledger::{Ledger, Omitted};
 use crate::members::{DEGRADED_BY_MEMBERS, MAX_UNKNOWN_MEMBERS, UnknownMembers};
-use crate::tape::Members;
+use crate::tape::object::{Object, Value};
 use crate::version::Support;
 
 /// The state of the tape up to the current line.
@@ -42,8 +40,8 @@ pub(super) struct Flow {
 
 impl Flow {
     /// Checks the next event.
-    pub fn event(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
-        let members = &event.members;
+    pub fn event(&mut self, event: &Checked<'_, '_>, found: &mut Vec<Finding>) {
+        let members = event.members;
         self.order(event, found);
         self.time(event, found);
         self.claim(event, found);
@@ -82,7 +80,7 @@ impl Flow {
         }
     }
 
-    fn order(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
+    fn order(&mut self, event: &Checked<'_, '_>, found: &mut Vec<Finding>) {
         let is_start = event.label == Some("tape.start");
         if is_start != (self.counts == [0; 8]) {
             let what = if is_start {
@@ -111,7 +109,7 @@ impl Flow {
             .object("source")
             .and_then(|source| source.word("harness"));
         if is_start {
-            self.start(&event.members);
+            self.start(event.members);
         }
         if harness != self.family.as_deref() {
             found.push(Finding::quoting(
@@ -122,7 +120,7 @@ impl Flow {
         }
     }
 
-    fn start(&mut self, members: &Members<'_>) {
+    fn start(&mut self, members: Object<'_, '_>) {
         self.family = members
             .object("harness")
             .and_then(|harness| harness.word("family").map(str::to_owned));
@@ -131,7 +129,7 @@ impl Flow {
         self.has_span_text = members.word("spans") == Some(SPANS_TEXT);
     }
 
-    fn time(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
+    fn time(&mut self, event: &Checked<'_, '_>, found: &mut Vec<Finding>) {
         let (t, basis) = (event.members.word("t"), event.members.word("t_basis"));
         match basis {
             Some("absent") if t != Some(NO_TIME) => found.push(Finding::quoting(
@@ -154,7 +152,7 @@ impl Flow {
     }
 
     /// Checks the claims of `tape.start` and `revision`, and later events against them.
-    fn claim(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
+    fn claim(&mut self, event: &Checked<'_, '_>, found: &mut Vec<Finding>) {
         if !matches!(event.label, Some("tape.start" | "revision")) {
             let is_claimed = !matches!(event.label, Some("tape.stop" | "unrecognized"));
             if self.claims_none[event.kind as usize] && is_claimed {
@@ -171,7 +169,7 @@ impl Flow {
         let reasons: Vec<String> = event
             .members
             .get("degraded")
-            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .and_then(|list| serde_json::from_str(list.raw()).ok())
             .unwrap_or_default();
         let degraded = !reasons.is_empty();
         // Unknown members lower the claims of some kinds only.
@@ -202,10 +200,10 @@ impl Flow {
         }
     }
 
-    fn parent(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
+    fn parent(&mut self, event: &Checked<'_, '_>, found: &mut Vec<Finding>) {
         let (seq, call_id) = (
             event.members.count("seq"),
-            event.members.get("call_id").map(|raw| self.hash_of(raw)),
+            event.members.get("call_id").map(|id| self.hash_of(id)),
         );
         let in_session = call_id.map(|id| self.hash_in_session(event, id));
         let parent = event
@@ -252,13 +250,13 @@ impl Flow {
         }
     }
 
-    fn permission(&mut self, event: &Checked<'_>) {
+    fn permission(&mut self, event: &Checked<'_, '_>) {
         if event.members.word("decision") == Some("deny") {
             self.denied.extend(self.call_in_session(event));
         }
     }
 
-    fn result(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
+    fn result(&mut self, event: &Checked<'_, '_>, found: &mut Vec<Finding>) {
         let Some(call) = self.call_in_session(event) else {
             return;
         };
@@ -272,20 +270,20 @@ impl Flow {
     }
 
     /// The hash of the `call_id` of an event, with its session.
-    fn call_in_session(&self, event: &Checked<'_>) -> Option<u64> {
+    fn call_in_session(&self, event: &Checked<'_, '_>) -> Option<u64> {
         let call_id = self.hash_of(event.members.get("call_id")?);
         Some(self.hash_in_session(event, call_id))
     }
 
     /// The hash of a `call_id`. Canonical strings are equal if their tokens are.
-    fn hash_of(&self, raw: &RawValue) -> u64 {
+    fn hash_of(&self, value: Value<'_, '_>) -> u64 {
         let mut hasher = self.hasher.build_hasher();
-        hasher.write(raw.get().as_bytes());
+        hasher.write(value.raw().as_bytes());
         hasher.finish()
     }
 
     /// The hash of a call with the session of an event.
-    fn hash_in_session(&self, event: &Checked<'_>, call_id: u64) -> u64 {
+    fn hash_in_session(&self, event: &Checked<'_, '_>, call_id: u64) -> u64 {
         let source = event.members.object("source").unwrap_or_default();
         let mut hasher = self.hasher.build_hasher();
         hasher.write(source.word("session_id").unwrap_or_default().as_bytes());
@@ -296,7 +294,7 @@ impl Flow {
     /// Checks that a span has its text if the tape has such texts, and that the hash is that of the text.
     fn span_text(
         &self,
-        members: &Members<'_>,
+        members: Object<'_, '_>,
         (hash, text): (&str, &str),
         found: &mut Vec<Finding>,
     ) {
@@ -318,7 +316,7 @@ impl Flow {
         found.push(Finding::new(Rule::SpanText, fault));
     }
 
-    fn unrecognized(&self, members: &Members<'_>, found: &mut Vec<Finding>) {
+    fn unrecognized(&self, members: Object<'_, '_>, found: &mut Vec<Finding>) {
         if self.strict {
             found.push(Finding::new(
                 Rule::Policy,
@@ -337,7 +335,7 @@ impl Flow {
         }
     }
 
-    fn stop(&self, members: &Members<'_>, found: &mut Vec<Finding>) {
+    fn stop(&self, members: Object<'_, '_>, found: &mut Vec<Finding>) {
         let counts = members.object("counts").unwrap_or_default();
         for kind in Kind::ALL {
             let (stated, counted) = (counts.count(kind.as_str()), self.counts[kind as usize]);
@@ -348,14 +346,14 @@ impl Flow {
                 ));
             }
         }
-        if let Some(ledger) = members.get("ledger").and_then(read_ledger) {
+        if let Some(ledger) = members.object("ledger").and_then(read_ledger) {
             check_ledger(&ledger, self.strict, found);
             check_redactions(&ledger, self.redacted, found);
         }
         if self.strict
             && members
                 .get("complete")
-                .is_some_and(|raw| raw.get() == "false")
+                .is_some_and(|complete| complete.raw() == "false")
         {
             found.push(Finding::new(Rule::Policy, "incomplete under strict policy"));
         }
@@ -363,11 +361,11 @@ impl Flow {
 }
 
 /// True for events that no record gave. Their time is inherited or absent.
-fn has_no_record(event: &Checked<'_>) -> bool {
+fn has_no_record(event: &Checked<'_, '_>) -> bool {
     matches!(event.label, Some("tape.start" | "tape.stop"))
 }
 
-fn origin(event: &Checked<'_>, found: &mut Vec<Finding>) {
+fn origin(event: &Checked<'_, '_>, found: &mut Vec<Finding>) {
     let Some(origin) = event.members.object("origin") else {
         return;
     };
@@ -388,14 +386,14 @@ fn origin(event: &Checked<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-fn message_out(members: &Members<'_>, found: &mut Vec<Finding>) {
+fn message_out(members: Object<'_, '_>, found: &mut Vec<Finding>) {
     content(members, &["text", "redacted"], found);
     if members.get("redacted").is_some() && members.get("text").is_some() {
         found.push(Finding::new(Rule::Redacted, "a redacted message has text"));
     }
 }
 
-fn content(members: &Members<'_>, any_of: &[&str], found: &mut Vec<Finding>) {
+fn content(members: Object<'_, '_>, any_of: &[&str], found: &mut Vec<Finding>) {
     if any_of.iter().all(|key| members.get(key).is_none()) {
         found.push(Finding::new(
             Rule::Content,
@@ -404,7 +402,7 @@ fn content(members: &Members<'_>, any_of: &[&str], found: &mut Vec<Finding>) {
     }
 }
 
-fn read_span(members: &Members<'_>, found: &mut Vec<Finding>) {
+fn read_span(members: Object<'_, '_>, found: &mut Vec<Finding>) {
     let has = |key| members.get(key).is_some();
     if has("hash") && !has("range") {
         found.push(Finding::new(Rule::Span, "`hash` without `range`"));
@@ -414,7 +412,7 @@ fn read_span(members: &Members<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-fn edit_spans(members: &Members<'_>, found: &mut Vec<Finding>) {
+fn edit_spans(members: Object<'_, '_>, found: &mut Vec<Finding>) {
     let has = |key| members.get(key).is_some();
     let snippet = has("basis");
     let sides = [
@@ -446,13 +444,9 @@ fn edit_spans(members: &Members<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-fn read_ledger(raw: &RawValue) -> Option<Ledger> {
-    let ledger = Members::of(raw.get()).ok()?;
-    let rows: Vec<&RawValue> = serde_json::from_str(ledger.get("omitted")?.get()).ok()?;
-    let omitted = rows
-        .iter()
-        .map(|row| read_omitted(row))
-        .collect::<Option<Vec<_>>>()?;
+fn read_ledger(ledger: Object<'_, '_>) -> Option<Ledger> {
+    let rows = ledger.get("omitted")?.items()?;
+    let omitted = rows.map(read_omitted).collect::<Option<Vec<_>>>()?;
     Some(Ledger {
         records: ledger.count("records")?,
         mapped: ledger.count("mapped")?,
@@ -461,18 +455,18 @@ fn read_ledger(raw: &RawValue) -> Option<Ledger> {
         unrecognized: ledger.count("unrecognized")?,
         malformed: ledger.count("malformed")?,
         omitted,
-        unknown: read_unknown(&ledger)?,
+        unknown: read_unknown(ledger)?,
         redactions: match ledger.get("redactions") {
-            Some(raw) => serde_json::from_str(raw.get()).ok()?,
+            Some(list) => serde_json::from_str(list.raw()).ok()?,
             None => Vec::new(),
         },
     })
 }
 
-fn read_unknown(ledger: &Members<'_>) -> Option<UnknownMembers> {
+fn read_unknown(ledger: Object<'_, '_>) -> Option<UnknownMembers> {
     let listed = ledger
         .get("unknown_members")
-        .map(|raw| serde_json::from_str(raw.get()).ok());
+        .map(|list| serde_json::from_str(list.raw()).ok());
     let more = ledger
         .get("unknown_members_more")
         .map(|_| ledger.count("unknown_members_more"));
@@ -482,8 +476,8 @@ fn read_unknown(ledger: &Members<'_>) -> Option<UnknownMembers> {
     })
 }
 
-fn read_omitted(row: &RawValue) -> Option<Omitted> {
-    let row = Members::of(row.get()).ok()?;
+fn read_omitted(row: Value<'_, '_>) -> Option<Omitted> {
+    let row = row.object()?;
     let (record, rule) = (
         row.text("type")?.decode_lossy().into_owned(),
         row.text("rule")?.decode_lossy().into_owned(),

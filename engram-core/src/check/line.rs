@@ -2,22 +2,20 @@
 
 use std::fmt;
 
-use serde_json::value::RawValue;
-
 use super::finding::Finding;
 use super::rule::Rule;
-use crate::event::Kind;
+use crate::event::{Kind, Range};
 use crate::event_schema::{self, Empty, EventSchema, Field, FieldType, Presence};
-use crate::tape::Members;
-use crate::tape::raw::{count, word};
+use crate::json::StructuralIndex;
+use crate::tape::object::{Object, Value};
 use crate::text::canonical_json;
 use crate::time::is_time;
 
 /// A line with a known kind. It may have violations.
-pub(super) struct Checked<'l> {
+pub(super) struct Checked<'l, 'n> {
     pub kind: Kind,
     pub label: Option<&'static str>,
-    pub members: Members<'l>,
+    pub members: Object<'l, 'n>,
 }
 
 /// Where a value is in its line. It becomes a text only if something is wrong there: `origin.line`, `attachments[0].name`.
@@ -40,8 +38,12 @@ impl fmt::Display for Place<'_> {
 }
 
 /// Checks one line alone. `None` if it has no known kind, so that nothing else can be checked.
-pub(super) fn check<'l>(line: &'l str, found: &mut Vec<Finding>) -> Option<Checked<'l>> {
-    let members = match Members::of(line) {
+pub(super) fn check<'l, 'n>(
+    line: &'l str,
+    index: &'n mut StructuralIndex,
+    found: &mut Vec<Finding>,
+) -> Option<Checked<'l, 'n>> {
+    let members = match Object::of_line(line, index) {
         Ok(members) => members,
         Err(error) => {
             found.push(Finding::new(Rule::Json, error.to_string()));
@@ -54,8 +56,8 @@ pub(super) fn check<'l>(line: &'l str, found: &mut Vec<Finding>) -> Option<Check
             "the line is not in canonical form",
         ));
     }
-    let Some(event) = event_schema_of(&members) else {
-        let (kind, label) = (raw_value(&members, "k"), raw_value(&members, "label"));
+    let Some(event) = event_schema_of(members) else {
+        let (kind, label) = (raw_value(members, "k"), raw_value(members, "label"));
         found.push(Finding::new(
             Rule::Kind,
             format!("kind {kind}, label {label}"),
@@ -63,7 +65,7 @@ pub(super) fn check<'l>(line: &'l str, found: &mut Vec<Finding>) -> Option<Check
         return None;
     };
     check_members(
-        &members,
+        members,
         &[
             event_schema::ENVELOPE_HEAD,
             event.fields,
@@ -79,7 +81,7 @@ pub(super) fn check<'l>(line: &'l str, found: &mut Vec<Finding>) -> Option<Check
     })
 }
 
-fn event_schema_of(members: &Members<'_>) -> Option<&'static EventSchema> {
+fn event_schema_of(members: Object<'_, '_>) -> Option<&'static EventSchema> {
     let kind = Kind::from_name(members.word("k")?)?;
     let label = if kind == Kind::Meta {
         Some(members.word("label")?)
@@ -89,8 +91,8 @@ fn event_schema_of(members: &Members<'_>) -> Option<&'static EventSchema> {
     event_schema::of(kind, label)
 }
 
-fn raw_value<'l>(members: &Members<'l>, key: &str) -> &'l str {
-    members.get(key).map_or("absent", RawValue::get)
+fn raw_value<'l>(members: Object<'l, '_>, key: &str) -> &'l str {
+    members.get(key).map_or("absent", Value::raw)
 }
 
 fn is_canonical(line: &str) -> bool {
@@ -99,16 +101,18 @@ fn is_canonical(line: &str) -> bool {
 
 /// Checks the members of one object against its fields, given in groups that follow each other.
 fn check_members(
-    members: &Members<'_>,
+    members: Object<'_, '_>,
     groups: &[&[Field]],
     object: Place<'_>,
     found: &mut Vec<Finding>,
 ) {
     let fields: Vec<&Field> = groups.iter().copied().flatten().collect();
     let mut next = 0;
-    for (key, value) in &members.0 {
+    for (key, value) in members.members() {
         let place = Place::Member(&object, key);
-        let Some(at) = fields.iter().position(|field| field.key == *key) else {
+        let is_it = |field: &&Field| field.key == key;
+        let later = fields[next..].iter().position(is_it).map(|at| next + at);
+        let Some(at) = later.or_else(|| fields.iter().position(is_it)) else {
             found.push(Finding::new(Rule::UnknownKey, place.to_string()));
             continue;
         };
@@ -120,7 +124,7 @@ fn check_members(
         }
         next = next.max(at + 1);
         // Only empty members are left out, not empty items of a list: an attachment without known facts is still an attachment.
-        if value.get() == "{}" && !matches!(fields[at].field_type, FieldType::Json) {
+        if value.raw() == "{}" && !matches!(fields[at].field_type, FieldType::Json) {
             found.push(Finding::new(Rule::Empty, place.to_string()));
         }
         check_value(value, &fields[at].field_type, place, found);
@@ -135,8 +139,13 @@ fn check_members(
     }
 }
 
-fn check_value(raw: &RawValue, field_type: &FieldType, place: Place<'_>, found: &mut Vec<Finding>) {
-    let text = raw.get();
+fn check_value(
+    value: Value<'_, '_>,
+    field_type: &FieldType,
+    place: Place<'_>,
+    found: &mut Vec<Finding>,
+) {
+    let text = value.raw();
     let (rule, fits) = match field_type {
         FieldType::Json => return,
         FieldType::Text => (Rule::Shape, text.starts_with('"')),
@@ -144,10 +153,10 @@ fn check_value(raw: &RawValue, field_type: &FieldType, place: Place<'_>, found: 
         FieldType::Name => (Rule::Shape, text.starts_with('"')),
         FieldType::Word(words) => (
             Rule::Word,
-            word(raw).is_some_and(|word| words.contains(&word)),
+            value.word().is_some_and(|word| words.contains(&word)),
         ),
-        FieldType::Scheme(name) => (Rule::Word, word(raw) == Some(name)),
-        FieldType::Count => (Rule::Shape, count(raw).is_some()),
+        FieldType::Scheme(name) => (Rule::Word, value.word() == Some(name)),
+        FieldType::Count => (Rule::Shape, value.count().is_some()),
         FieldType::Integer => (
             Rule::Shape,
             text.parse::<i64>()
@@ -159,39 +168,44 @@ fn check_value(raw: &RawValue, field_type: &FieldType, place: Place<'_>, found: 
         ),
         FieldType::Bool => (Rule::Shape, matches!(text, "true" | "false")),
         FieldType::Only(only) => (Rule::Shape, text == if *only { "true" } else { "false" }),
-        FieldType::Time => (Rule::Time, word(raw).is_some_and(is_time)),
+        FieldType::Time => (Rule::Time, value.word().is_some_and(is_time)),
         FieldType::Hash => (
             Rule::Hash,
-            word(raw)
+            value
+                .word()
                 .and_then(|word| word.strip_prefix("blake3:"))
                 .is_some_and(|hex| is_hex(hex, 64)),
         ),
         FieldType::Range => (
             Rule::Range,
-            range(raw).is_some_and(|(first, last)| first >= 1 && last >= first - 1),
+            value
+                .range()
+                .is_some_and(|Range { first, last }| first >= 1 && last >= first - 1),
         ),
-        FieldType::Anchors => (Rule::Anchors, are_anchors(raw)),
+        FieldType::Anchors => (Rule::Anchors, are_anchors(value)),
         FieldType::Pointer => (
             Rule::Pointer,
-            word(raw).is_none_or(is_pointer) && text.starts_with("\"/"),
+            value.word().is_none_or(is_pointer) && text.starts_with("\"/"),
         ),
-        FieldType::Object(fields) => match Members::of(text) {
-            Ok(members) => {
-                return check_members(&members, &[fields], place, found);
+        FieldType::Object(fields) => match value.object() {
+            Some(members) => {
+                return check_members(members, &[fields], place, found);
             }
-            Err(_) => (Rule::Shape, false),
+            None => (Rule::Shape, false),
         },
-        FieldType::List(of, empty) => match serde_json::from_str::<Vec<&RawValue>>(text) {
-            Ok(items) => {
-                if items.is_empty() && *empty == Empty::Omitted {
+        FieldType::List(of, empty) => match value.items() {
+            Some(items) => {
+                let mut count = 0;
+                for item in items {
+                    check_value(item, of, Place::Item(&place, count), found);
+                    count += 1;
+                }
+                if count == 0 && *empty == Empty::Omitted {
                     found.push(Finding::new(Rule::Empty, place.to_string()));
                 }
-                return items
-                    .iter()
-                    .enumerate()
-                    .for_each(|(n, item)| check_value(item, of, Place::Item(&place, n), found));
+                return;
             }
-            Err(_) => (Rule::Shape, false),
+            None => (Rule::Shape, false),
         },
     };
     if !fits {
@@ -199,13 +213,9 @@ fn check_value(raw: &RawValue, field_type: &FieldType, place: Place<'_>, found: 
     }
 }
 
-/// The two lines of a range.
-fn range(raw: &RawValue) -> Option<(u64, u64)> {
-    serde_json::from_str(raw.get()).ok()
-}
-
-fn are_anchors(raw: &RawValue) -> bool {
-    let Ok(mut anchors) = serde_json::from_str::<Vec<&str>>(raw.get()) else {
+fn are_anchors(value: Value<'_, '_>) -> bool {
+    let words = value.items().map(|items| items.map(Value::word).collect());
+    let Some(Some(mut anchors)) = words.map(|words: Option<Vec<&str>>| words) else {
         return false;
     };
     let (length, are_hex) = (

@@ -9,9 +9,13 @@ mod rule;
 
 use std::io::{self, BufRead};
 
+use simdutf8::basic::from_utf8;
+
 use self::finding::Finding;
 pub use self::finding::Violation;
 pub use self::rule::Rule;
+use crate::json::StructuralIndex;
+use crate::tape::read_line;
 
 /// Checks a tape, and returns its violations. An empty list means that the tape is valid.
 ///
@@ -37,7 +41,7 @@ pub const MAX_VIOLATIONS: u64 = 1000;
 /// If the reader fails.
 pub fn check_stream(mut tape: impl BufRead, report: &mut dyn FnMut(Violation)) -> io::Result<()> {
     let (mut checker, mut line) = (Checker::default(), Vec::new());
-    while !checker.is_full() && tape.read_until(b'\n', &mut line)? > 0 {
+    while !checker.is_full() && read_line(&mut tape, &mut line)? > 0 {
         checker.line(&line, report);
         line.clear();
     }
@@ -46,12 +50,25 @@ pub fn check_stream(mut tape: impl BufRead, report: &mut dyn FnMut(Violation)) -
 }
 
 /// A check of a tape whose lines come one after the other. [`check_stream`] reads them itself.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Checker {
+    index: StructuralIndex,
     flow: flow::Flow,
     line: u64,
     violations: u64,
     found: Vec<Finding>,
+}
+
+impl Default for Checker {
+    fn default() -> Self {
+        Checker {
+            index: StructuralIndex::of_tapes(),
+            flow: flow::Flow::default(),
+            line: 0,
+            violations: 0,
+            found: Vec::new(),
+        }
+    }
 }
 
 impl Checker {
@@ -59,7 +76,7 @@ impl Checker {
     pub fn line(&mut self, line: &[u8], report: &mut dyn FnMut(Violation)) {
         if !self.is_full() {
             self.line += 1;
-            check_line(line, self.line, &mut self.flow, &mut self.found);
+            self.check_line(line);
             self.violations += self.found.len() as u64;
             self.report(report);
         }
@@ -78,6 +95,35 @@ impl Checker {
         self.violations >= MAX_VIOLATIONS
     }
 
+    fn check_line(&mut self, bytes: &[u8]) {
+        let found = &mut self.found;
+        let line = bytes.strip_suffix(b"\n").unwrap_or_else(|| {
+            found.push(Finding::new(Rule::LineEnd, "the last line has no line end"));
+            bytes
+        });
+        let Ok(mut line) = from_utf8(line) else {
+            return found.push(Finding::new(Rule::Utf8, "bytes that are not UTF-8"));
+        };
+        if self.line == 1
+            && let Some(rest) = line.strip_prefix('\u{feff}')
+        {
+            found.push(Finding::new(
+                Rule::Bom,
+                "the tape begins with a byte order mark",
+            ));
+            line = rest;
+        }
+        if line.trim_ascii().is_empty() {
+            return found.push(Finding::new(
+                Rule::BlankLine,
+                "a line with only white space",
+            ));
+        }
+        if let Some(event) = line::check(line, &mut self.index, found) {
+            self.flow.event(&event, found);
+        }
+    }
+
     fn report(&mut self, report: &mut dyn FnMut(Violation)) {
         for Finding { rule, what } in self.found.drain(..) {
             report(Violation {
@@ -86,34 +132,6 @@ impl Checker {
                 what,
             });
         }
-    }
-}
-
-fn check_line(bytes: &[u8], number: u64, flow: &mut flow::Flow, found: &mut Vec<Finding>) {
-    let line = bytes.strip_suffix(b"\n").unwrap_or_else(|| {
-        found.push(Finding::new(Rule::LineEnd, "the last line has no line end"));
-        bytes
-    });
-    let Ok(mut line) = str::from_utf8(line) else {
-        return found.push(Finding::new(Rule::Utf8, "bytes that are not UTF-8"));
-    };
-    if number == 1
-        && let Some(rest) = line.strip_prefix('\u{feff}')
-    {
-        found.push(Finding::new(
-            Rule::Bom,
-            "the tape begins with a byte order mark",
-        ));
-        line = rest;
-    }
-    if line.trim_ascii().is_empty() {
-        return found.push(Finding::new(
-            Rule::BlankLine,
-            "a line with only white space",
-        ));
-    }
-    if let Some(event) = line::check(line, found) {
-        flow.event(&event, found);
     }
 }
 

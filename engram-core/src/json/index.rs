@@ -16,11 +16,13 @@ use super::string_mask::{OffFastPath, StringMask};
 const MAX_VALUES: usize = 3 << 20;
 /// The initial guess for the number of nodes. Large records have fewer values than this.
 const BYTES_PER_NODE: usize = 32;
+/// The least nodes: a short text of many values is not indexed twice.
+const LEAST_NODES: usize = 64;
 /// The most nodes of the first guess: a record of many megabytes is mostly one long string. Those of more values are indexed again.
 const FIRST_NODES: usize = 256 << 10;
 
 /// The positions of a record's values. Reuse one index for all records: its memory grows to the largest record and stays.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone)]
 pub struct StructuralIndex {
     mask: StringMask,
     /// The nodes of the current record, then unused ones.
@@ -29,6 +31,20 @@ pub struct StructuralIndex {
     canonical: String,
     /// How deep the containers of a record may nest, if that is limited.
     max_depth: Option<usize>,
+    /// The most values.
+    max_values: usize,
+}
+
+impl Default for StructuralIndex {
+    fn default() -> Self {
+        StructuralIndex {
+            mask: StringMask::default(),
+            nodes: Vec::new(),
+            canonical: String::new(),
+            max_depth: None,
+            max_values: MAX_VALUES,
+        }
+    }
 }
 
 /// Why a text could not be indexed.
@@ -99,10 +115,25 @@ impl StructuralIndex {
         }
     }
 
+    /// An index for lines of tapes. An event of a record with attachments has more values than the record.
+    pub(crate) fn of_tapes() -> Self {
+        StructuralIndex {
+            max_values: 2 * MAX_VALUES,
+            ..StructuralIndex::default()
+        }
+    }
+
+    /// The nodes of the values of `text`, whose strings stay as they are written, and whether it may have escapes. `None` if it is not one
+    /// JSON value, or has too many.
+    pub(crate) fn nodes_as_written(&mut self, text: &str) -> Option<(&[Node], bool)> {
+        let (count, escapes, _) = self.index(text).ok()?;
+        Some((self.nodes.get(..count)?, escapes != Escapes::NONE))
+    }
+
     /// Indexes `text` and returns the number of its nodes, the escapes that its strings may have, and how deep its containers nest.
     fn index(&mut self, text: &str) -> Result<(usize, Escapes, u32), Stop> {
         self.mask.fill(text)?;
-        self.grow_nodes((text.len() / BYTES_PER_NODE + 1).min(FIRST_NODES));
+        self.grow_nodes((text.len() / BYTES_PER_NODE).clamp(LEAST_NODES, FIRST_NODES));
         let indexed = self.nodes_of(text);
         self.mask.release();
         indexed
@@ -121,7 +152,7 @@ impl StructuralIndex {
                 depth: 0,
             };
             match builder.document() {
-                Err(Stop::OutOfNodes) if self.nodes.len() < MAX_VALUES => {
+                Err(Stop::OutOfNodes) if self.nodes.len() < self.max_values => {
                     self.grow_nodes(2 * self.nodes.len())
                 }
                 result => return result,
@@ -130,7 +161,7 @@ impl StructuralIndex {
     }
 
     fn grow_nodes(&mut self, nodes: usize) {
-        let nodes = nodes.min(MAX_VALUES);
+        let nodes = nodes.min(self.max_values);
         if nodes > self.nodes.len() {
             self.nodes.resize(nodes, Node::default());
         }

@@ -108,6 +108,12 @@ impl Node {
         (self.packed >> SIZE_BITS) as u8 & (CANONICAL | NONCANONICAL) != 0
     }
 
+    /// True if the string has only escapes that a tape uses for the same characters, or none.
+    #[inline(always)]
+    pub(crate) fn has_canonical_escapes(self) -> bool {
+        (self.packed >> SIZE_BITS) as u8 & NONCANONICAL == 0
+    }
+
     /// The JSON types, one bit each. `null` has all of them.
     #[inline(always)]
     pub fn types(self) -> u8 {

@@ -18,7 +18,7 @@ const CHUNK_BYTES: usize = 64 * BLOCK;
 const KEPT_BLOCKS: usize = 64 << 10;
 
 /// The string mask of a part of a text.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct StringMask {
     blocks: Vec<Block>,
 }

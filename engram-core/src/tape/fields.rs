@@ -5,12 +5,10 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
 use super::error::InvalidEvent;
 use super::jsonl::buffer::Buffer;
 use super::jsonl::members::{key, push_number, word};
-use super::object::Reader;
+use super::object::{Member as Given, Object};
 use crate::event::*;
 use crate::event_schema::field::{Empty, Field, FieldType, Presence};
 use crate::hash::Hash;
@@ -39,7 +37,7 @@ pub(crate) trait Fields<'t>: Sized {
     ///
     /// # Errors
     /// [`InvalidEvent`] if a required member is missing, or a value is not what the format allows.
-    fn read(of: &Reader<'t>) -> Result<Self, InvalidEvent>;
+    fn read(of: Object<'t, '_>) -> Result<Self, InvalidEvent>;
 
     /// Visits the texts that may have a secret, always in the same order.
     fn texts(&mut self, visit: Visit<'_, 't>);
@@ -53,7 +51,7 @@ trait Member<'t>: Sized {
     /// Writes the value, unless it is absent. `key` has a comma before it and a colon behind it.
     fn push(&self, out: &mut Buffer, key: &str);
 
-    fn read(of: &Reader<'t>, name: &str) -> Result<Self, InvalidEvent>;
+    fn read(of: Given<'t, '_>) -> Result<Self, InvalidEvent>;
 
     fn texts(&mut self, visit: Visit<'_, 't>) {
         let _ = visit;
@@ -69,7 +67,7 @@ trait Form<'t, T> {
 
     fn push(value: &T, out: &mut Buffer, key: &str);
 
-    fn read(of: &Reader<'t>, name: &str) -> Result<T, InvalidEvent>;
+    fn read(of: Given<'t, '_>) -> Result<T, InvalidEvent>;
 
     fn texts(value: &mut T, visit: Visit<'_, 't>) {
         let _ = (value, visit);
@@ -96,8 +94,8 @@ impl<'t, T: Member<'t>> Form<'t, T> for Plain {
         value.push(out, key);
     }
 
-    fn read(of: &Reader<'t>, name: &str) -> Result<T, InvalidEvent> {
-        T::read(of, name)
+    fn read(of: Given<'t, '_>) -> Result<T, InvalidEvent> {
+        T::read(of)
     }
 
     fn texts(value: &mut T, visit: Visit<'_, 't>) {
@@ -114,8 +112,8 @@ impl<'t, const IS_ID: bool> Form<'t, Option<Text<'t>>> for Named<IS_ID> {
         out.name(key, value);
     }
 
-    fn read(of: &Reader<'t>, name: &str) -> Result<Option<Text<'t>>, InvalidEvent> {
-        of.text(name)
+    fn read(of: Given<'t, '_>) -> Result<Option<Text<'t>>, InvalidEvent> {
+        of.text()
     }
 
     fn texts(value: &mut Option<Text<'t>>, visit: Visit<'_, 't>) {
@@ -137,8 +135,8 @@ impl<'t> Form<'t, bool> for Basis {
         }
     }
 
-    fn read(of: &Reader<'t>, _: &str) -> Result<bool, InvalidEvent> {
-        Ok(of.maybe_word("basis")? == Some("snippet"))
+    fn read(of: Given<'t, '_>) -> Result<bool, InvalidEvent> {
+        Ok(of.maybe_word()? == Some("snippet"))
     }
 }
 
@@ -151,14 +149,14 @@ impl<'t> Form<'t, bool> for UnlessTrue {
         out.bool_if(key, *value, true);
     }
 
-    fn read(of: &Reader<'t>, name: &str) -> Result<bool, InvalidEvent> {
-        Ok(of.parsed(name, "a boolean", |raw| raw.parse().ok())? != Some(false))
+    fn read(of: Given<'t, '_>) -> Result<bool, InvalidEvent> {
+        Ok(of.maybe_bool()? != Some(false))
     }
 }
 
 /// A type of fields: when it is present, its type in the schema, how it is written and read.
 macro_rules! member {
-    ($of:ty, $presence:ident, $schema:expr, |$value:ident, $out:ident, $key:ident| $push:expr, |$fields:ident, $name:ident| $read:expr
+    ($of:ty, $presence:ident, $schema:expr, |$value:ident, $out:ident, $key:ident| $push:expr, |$given:ident| $read:expr
         $(, |$text:ident, $visit:ident| $texts:expr)?) => {
         impl<'t> Member<'t> for $of {
             const PRESENCE: Presence = Presence::$presence;
@@ -170,7 +168,7 @@ macro_rules! member {
                 $push
             }
 
-            fn read($fields: &Reader<'t>, $name: &str) -> Result<Self, InvalidEvent> {
+            fn read($given: Given<'t, '_>) -> Result<Self, InvalidEvent> {
                 $read
             }
 
@@ -186,28 +184,28 @@ macro_rules! member {
 macro_rules! words {
     ($($of:ident)+) => {$(
         member!($of, Always, FieldType::Word(&$of::WORDS), |word, out, key| out.ascii_str(key, word.as_str()),
-            |of, name| of.one_of(name, &$of::ALL, $of::as_str));
+            |of| of.one_of(&$of::ALL, $of::as_str));
         member!(Option<$of>, Stated, FieldType::Word(&$of::WORDS), |word, out, key| if let Some(word) = word {
             out.ascii_str(key, word.as_str());
-        }, |of, name| of.maybe_one_of(name, &$of::ALL, $of::as_str));
+        }, |of| of.maybe_one_of(&$of::ALL, $of::as_str));
     )+};
 }
 
 words! { Author Channel Decision EditOp Role Status ToolKind }
 
-member! { Text<'t>, Always, FieldType::Text, |text, out, key| out.text(key, text), |of, name| of.required_text(name),
+member! { Text<'t>, Always, FieldType::Text, |text, out, key| out.text(key, text), |of| of.required_text(),
 |text, visit| visit(Slot::Text(text)) }
-member! { Option<Text<'t>>, Stated, FieldType::Text, |text, out, key| out.text_if(key, text), |of, name| of.text(name),
+member! { Option<Text<'t>>, Stated, FieldType::Text, |text, out, key| out.text_if(key, text), |of| of.text(),
 |text, visit| text.iter_mut().for_each(|text| visit(Slot::Text(text))) }
-member! { Option<Cow<'t, str>>, Stated, FieldType::Text, |text, out, key| out.span_text(key, text.as_deref()), |of, name| of.span_text(name) }
-member! { Option<&'t str>, Stated, FieldType::Json, |json, out, key| out.json(key, *json), |of, name| Ok(of.0.get(name).map(RawValue::get)),
+member! { Option<Cow<'t, str>>, Stated, FieldType::Text, |text, out, key| out.span_text(key, text.as_deref()), |of| of.span_text() }
+member! { Option<&'t str>, Stated, FieldType::Json, |json, out, key| out.json(key, *json), |of| Ok(of.json()),
 |json, visit| json.iter_mut().for_each(|json| visit(Slot::Json(json))) }
-member! { Option<u64>, Stated, FieldType::Count, |count, out, key| out.number(key, *count), |of, name| of.count(name) }
-member! { Option<Number<'t>>, Stated, FieldType::Number, |number, out, key| out.raw_number(key, *number), |of, name| of.number(name) }
-member! { Option<Hash>, Stated, FieldType::Hash, |hash, out, key| out.hash(key, hash), |of, name| of.hash(name) }
-member! { Option<Range>, Stated, FieldType::Range, |range, out, key| out.range(key, range), |of, name| of.range(name) }
-member! { Vec<u64>, Stated, FieldType::Anchors, |anchors, out, key| out.anchors(key, anchors), |of, name| of.anchors(name) }
-member! { bool, Stated, FieldType::Only(true), |flag, out, key| out.bool_if(key, *flag, false), |of, name| of.flag(name) }
+member! { Option<u64>, Stated, FieldType::Count, |count, out, key| out.number(key, *count), |of| of.count() }
+member! { Option<Number<'t>>, Stated, FieldType::Number, |number, out, key| out.raw_number(key, *number), |of| of.number() }
+member! { Option<Hash>, Stated, FieldType::Hash, |hash, out, key| out.hash(key, hash), |of| of.hash() }
+member! { Option<Range>, Stated, FieldType::Range, |range, out, key| out.range(key, range), |of| of.range() }
+member! { Vec<u64>, Stated, FieldType::Anchors, |anchors, out, key| out.anchors(key, anchors), |of| of.anchors() }
+member! { bool, Stated, FieldType::Only(true), |flag, out, key| out.bool_if(key, *flag, false), |of| of.flag() }
 member! { Option<i64>, Stated, FieldType::Integer,
     |number, out, key| if let Some(number) = number {
         out.push_str(key);
@@ -216,20 +214,20 @@ member! { Option<i64>, Stated, FieldType::Integer,
         }
         push_number(out, number.unsigned_abs());
     },
-    |of, name| of.parsed(name, "an integer", |raw| raw.parse().ok())
+    |of| of.parsed("an integer", |value| value.raw().parse().ok())
 }
 member! { Option<SideFile<'t>>, Stated, FieldType::Object(SideFile::FIELDS),
     |file, out, key| if let Some(file) = file {
         out.object(key, |inner| file.push(inner));
     },
-    |of, name| of.maybe_object(name)?.map(|file| SideFile::read(&file)).transpose(),
+    |of| of.maybe_object()?.map(SideFile::read).transpose(),
     |file, visit| file.iter_mut().for_each(|file| Fields::texts(file, visit))
 }
 member! { Vec<Attachment<'t>>, Stated, FieldType::List(&FieldType::Object(Attachment::FIELDS), Empty::Omitted),
     |list, out, key| if !list.is_empty() {
         push_attachments(list, out, key)
     },
-    |of, name| of.objects(name)?.iter().map(Attachment::read).collect(),
+    |of| of.objects()?.into_iter().map(Attachment::read).collect(),
     |list, visit| list.iter_mut().for_each(|attachment| Fields::texts(attachment, visit))
 }
 // Without a count there is no object.
@@ -237,7 +235,7 @@ member! { Tokens, Stated, FieldType::Object(Tokens::FIELDS),
     |tokens, out, key| if *tokens != Tokens::default() {
         out.object(key, |inner| Fields::push(tokens, inner));
     },
-    |of, name| of.maybe_object(name)?.map_or(Ok(Tokens::default()), |tokens| Fields::read(&tokens))
+    |of| of.maybe_object()?.map_or(Ok(Tokens::default()), Fields::read)
 }
 
 #[inline(never)]
@@ -278,9 +276,10 @@ macro_rules! fields {
                 $(<form!($($form)?) as Form<'_, _>>::push($field, out, key!($field));)+
             }
 
-            fn read(of: &Reader<$lt>) -> Result<Self, InvalidEvent> {
+            fn read(of: Object<$lt, '_>) -> Result<Self, InvalidEvent> {
+                let [$($field),+] = of.find(|n| Self::FIELDS[n].key);
                 Ok($of {
-                    $($field: <form!($($form)?) as Form<'_, _>>::read(of, stringify!($field))?,)+
+                    $($field: <form!($($form)?) as Form<'_, _>>::read($field)?,)+
                     $($rest: $value,)?
                 })
             }

@@ -19,7 +19,7 @@
 mod error;
 pub(crate) mod fields;
 pub(crate) mod jsonl;
-mod object;
+pub(crate) mod object;
 mod owned;
 pub(crate) mod raw;
 mod read;
@@ -28,8 +28,9 @@ mod replay;
 pub use error::{InvalidEvent, TapeError};
 pub use jsonl::JsonLines;
 pub use owned::OwnedEvent;
-pub use raw::{Members, RawEvent, RawEvents, raw_events};
+pub use raw::{Envelope, Members, RawEvent, RawEvents, raw_events};
 pub use read::{Events, events};
+pub(crate) use replay::read_line;
 pub use replay::replay;
 
 /// The format of the tapes that this crate writes.

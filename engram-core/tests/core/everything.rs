@@ -290,9 +290,9 @@ fn every_event_and_field_of_the_schema_is_written() {
     let rare = ["bytes", "hash", "lossy"];
     for event in EVENTS {
         let matching = || {
-            written
-                .iter()
-                .filter(|written| written.kind == event.kind && written.label() == event.label)
+            written.iter().filter(|written| {
+                written.envelope.kind == event.kind && written.label() == event.label
+            })
         };
         assert!(
             matching().next().is_some(),

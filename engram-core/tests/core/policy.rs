@@ -74,8 +74,8 @@ fn assert_kept(line: &[u8], counted: &str, raw: &str) {
     let tape = permissive(&log(line));
     let kept = unrecognized(&tape);
     assert_eq!(kept.len(), 1, "{tape}");
-    assert_eq!(kept[0].fields.get("raw").map(|raw| raw.get()), Some(raw));
-    assert_eq!(kept[0].origin.line, Some(2));
+    assert_eq!(kept[0].fields.get("raw"), Some(raw));
+    assert_eq!(kept[0].envelope.origin.line, Some(2));
     assert_eq!(
         (
             ledger(&tape, counted),
@@ -385,7 +385,7 @@ fn several_values_on_a_line_are_several_records() {
     let tape = strict(&log(format!("{SAY}{SAY} {SAY}").as_bytes())).unwrap();
     let parts: Vec<u64> = events(&tape)
         .flatten()
-        .map(|event| event.origin)
+        .map(|event| event.envelope.origin)
         .filter(|origin| origin.line == Some(2))
         .map(|origin| origin.part)
         .collect();

@@ -217,7 +217,7 @@ fn rest(event: &Event<'_>, label: Option<&str>, more: &str) -> Option<String> {
         if object.len() > 1 {
             object.push(',');
         }
-        let _ = write!(object, "\"{key}\":{}", value.get());
+        let _ = write!(object, "\"{key}\":{value}");
     }
     object.push('}');
     Some(object)
