@@ -1,6 +1,7 @@
 //! Runs a command: errors of the command line, interrupts, and the exit code.
 
 use std::io;
+use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -17,8 +18,10 @@ use crate::{complete, help, interrupt};
 /// It takes over the process: it hears interrupts, and writes to standard output and standard error.
 pub fn run<P: Program>(registry: Registry) -> ExitCode {
     complete::answer(&registry, help::command::<P>);
-    let line = help::command::<P>()
-        .try_get_matches()
+    // The process ends with it. Freeing its thousands of texts takes as long as reading the command line.
+    let mut command = ManuallyDrop::new(help::command::<P>());
+    let line = command
+        .try_get_matches_from_mut(std::env::args_os())
         .and_then(|matches| P::from_arg_matches(&matches));
     let exit = match line {
         Ok(line) => dispatch(&line, &registry),

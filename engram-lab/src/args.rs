@@ -37,6 +37,7 @@ pub struct CommandLine {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Command {
     /// Show what a new version of a harness has changed in its logs
     ///

@@ -107,8 +107,9 @@ mod tests {
 
     #[test]
     fn every_command_that_answers_in_json_is_in_the_table() {
-        let mut missing = Vec::new();
-        let mut open: Vec<(String, clap::Command)> = CommandLine::command()
+        let (mut missing, mut command) = (Vec::new(), CommandLine::command());
+        command.build();
+        let mut open: Vec<(String, clap::Command)> = command
             .get_subcommands()
             .map(|command| (command.get_name().to_owned(), command.clone()))
             .collect();

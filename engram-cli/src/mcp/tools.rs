@@ -300,7 +300,8 @@ mod tests {
 
     #[test]
     fn every_tool_is_a_command_with_these_arguments() {
-        let command = CommandLine::command();
+        let mut command = CommandLine::command();
+        command.build();
         for tool in TOOLS {
             let own = command
                 .find_subcommand(tool.name)
