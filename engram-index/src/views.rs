@@ -36,9 +36,19 @@ pub struct Column {
     sql: &'static str,
 }
 
+/// Columns: each with the type of its values, its name, how the tables give it, and what it means. Those that several views have are named.
+macro_rules! columns {
+    (@[$($done:expr,)*]) => { &[$($done,)*] };
+    (@[$($done:expr,)*] $is:ident $name:literal, $sql:literal, $about:literal; $($rest:tt)*) => {
+        columns!(@[$($done,)* column(stringify!($is), $name, $sql, $about),] $($rest)*)
+    };
+    (@[$($done:expr,)*] $($shared:ident),+; $($rest:tt)*) => { columns!(@[$($done,)* $($shared,)+] $($rest)*) };
+    ($($rows:tt)*) => { columns!(@[] $($rows)*) };
+}
+
 const fn column(
-    name: &'static str,
     is: &'static str,
+    name: &'static str,
     sql: &'static str,
     about: &'static str,
 ) -> Column {
@@ -50,27 +60,17 @@ const fn column(
     }
 }
 
-const fn text(name: &'static str, sql: &'static str, about: &'static str) -> Column {
-    column(name, "text", sql, about)
-}
-
-const fn number(name: &'static str, sql: &'static str, about: &'static str) -> Column {
-    column(name, "integer", sql, about)
-}
-
-const fn time(name: &'static str, sql: &'static str, about: &'static str) -> Column {
-    column(name, "time", sql, about)
-}
-
 /// Whose row it is: the same columns in every view.
-const TAPE: Column = text(
+const TAPE: Column = column(
+    "text",
     "tape",
     "tape_name(h.text, (SELECT min(path) FROM main.place WHERE place.tape = tape.id))",
     "the name of the tape; `engram show` opens the part behind the `/`",
 );
-const HARNESS: Column = text("harness", "h.text", "the harness");
-const SESSION: Column = text("session_id", "s.text", "the session");
-const AGENT: Column = text(
+const HARNESS: Column = column("text", "harness", "h.text", "the harness");
+const SESSION: Column = column("text", "session_id", "s.text", "the session");
+const AGENT: Column = column(
+    "text",
     "agent_id",
     "a.text",
     "the sub-agent, if the tape is that of one",
@@ -88,87 +88,57 @@ macro_rules! of_tape {
     };
 }
 
-const FILE: Column = text(
+const FILE: Column = column(
+    "text",
     "file",
     "CASE WHEN file.repo = 0 THEN file.path ELSE repo.root || '/' || file.path END",
     "the file",
 );
-const REPO: Column = text(
+const REPO: Column = column(
+    "text",
     "repo_url",
     "nullif(repo.url, '')",
     "the remote of its repository",
 );
-const SEQ: Column = number("seq", "span.seq", "the number of the event on the tape");
-const PARENT: Column = number("parent", "span.call", "the `seq` of the call");
-const T: Column = time("t", "span.t", "the time");
+const SEQ: Column = column(
+    "integer",
+    "seq",
+    "span.seq",
+    "the number of the event on the tape",
+);
+const PARENT: Column = column("integer", "parent", "span.call", "the `seq` of the call");
+const T: Column = column("time", "t", "span.t", "the time");
 
 /// Every view.
 pub const VIEWS: [View; 7] = [
     View {
         name: "sessions",
         about: "one tape: a session, or a sub-agent with a log of its own",
-        columns: &[
-            TAPE,
-            HARNESS,
-            SESSION,
-            AGENT,
-            text(
-                "version",
-                "tape.version",
-                "the version of the harness, as last stated",
-            ),
-            time("start", "tape.t0", "the first time"),
-            time("end", "tape.t1", "the last time"),
-            text("title", "tape.title", "the title, as last stated"),
-            text(
-                "project",
-                "tape.cwd",
-                "the first working directory, as `engram list` names it",
-            ),
-            text("cwd", "tape.cwd", "the first working directory"),
-            text("model", "tape.model", "the first model that is given"),
-            text("repo_url", "tape.repo_url", "the remote of the repository"),
-            text(
-                "parent_session_id",
-                "ps.text",
-                "the session that started this one",
-            ),
-            text("parent_call_id", "pc.text", "the call that started this one"),
-            text("fork_of", "f.text", "the session that this one is a fork of"),
-            number("events", "tape.events", "the events"),
-            number(
-                "prompts",
-                "(SELECT count(*) FROM main.prompt WHERE prompt.tape = tape.id AND by_whom = 0 AND replay = 0)",
-                "the prompts of a person",
-            ),
-            number(
-                "calls",
-                "(SELECT count(*) FROM main.call WHERE call.tape = tape.id AND replay = 0)",
-                "the calls of tools",
-            ),
-            number(
-                "failed_calls",
-                "(SELECT count(*) FROM main.call WHERE call.tape = tape.id AND replay = 0 AND status > 0)",
-                "the calls that failed, were denied or cancelled",
-            ),
-            number(
-                "edits",
-                "(SELECT count(*) FROM main.span WHERE span.tape = tape.id AND what BETWEEN 1 AND 5)",
-                "the changes of files",
-            ),
-            text("adapter", "tape.adapter", "the adapter and its version"),
-            number(
-                "complete",
-                "tape.complete",
-                "0 if the log ends inside a record",
-            ),
-            number("bytes", "tape.bytes", "the size of the text of the tape"),
-            text(
-                "path",
-                "(SELECT min(path) FROM main.place WHERE place.tape = tape.id)",
-                "the file of the tape",
-            ),
-        ],
+        columns: columns! {
+            TAPE, HARNESS, SESSION, AGENT;
+            text "version", "tape.version", "the version of the harness, as last stated";
+            time "start", "tape.t0", "the first time";
+            time "end", "tape.t1", "the last time";
+            text "title", "tape.title", "the title, as last stated";
+            text "project", "tape.cwd", "the first working directory, as `engram list` names it";
+            text "cwd", "tape.cwd", "the first working directory";
+            text "model", "tape.model", "the first model that is given";
+            text "repo_url", "tape.repo_url", "the remote of the repository";
+            text "parent_session_id", "ps.text", "the session that started this one";
+            text "parent_call_id", "pc.text", "the call that started this one";
+            text "fork_of", "f.text", "the session that this one is a fork of";
+            integer "events", "tape.events", "the events";
+            integer "prompts", "(SELECT count(*) FROM main.prompt WHERE prompt.tape = tape.id AND by_whom = 0 AND replay = 0)",
+                "the prompts of a person";
+            integer "calls", "(SELECT count(*) FROM main.call WHERE call.tape = tape.id AND replay = 0)", "the calls of tools";
+            integer "failed_calls", "(SELECT count(*) FROM main.call WHERE call.tape = tape.id AND replay = 0 AND status > 0)",
+                "the calls that failed, were denied or cancelled";
+            integer "edits", "(SELECT count(*) FROM main.span WHERE span.tape = tape.id AND what BETWEEN 1 AND 5)", "the changes of files";
+            text "adapter", "tape.adapter", "the adapter and its version";
+            integer "complete", "tape.complete", "0 if the log ends inside a record";
+            integer "bytes", "tape.bytes", "the size of the text of the tape";
+            text "path", "(SELECT min(path) FROM main.place WHERE place.tape = tape.id)", "the file of the tape";
+        },
         from: of_tape!(
             "LEFT JOIN main.name ps ON ps.id = tape.parent_session LEFT JOIN main.name pc ON pc.id = tape.parent_call
             LEFT JOIN main.name f ON f.id = tape.fork_of",
@@ -178,48 +148,33 @@ pub const VIEWS: [View; 7] = [
     View {
         name: "prompts",
         about: "one input to the agent, without what repeats another session's history",
-        columns: &[
-            TAPE,
-            HARNESS,
-            SESSION,
-            AGENT,
-            number("seq", "prompt.seq", "the number of the event on the tape"),
-            time("t", "prompt.t", "the time"),
-            text(
-                "by",
-                "CASE prompt.by_whom WHEN 0 THEN 'person' WHEN 1 THEN 'agent' ELSE 'harness' END",
-                "who wrote it: `person`, `agent`, `harness`",
-            ),
-            text(
-                "text",
-                "text_of_prompt((SELECT min(path) FROM main.place WHERE place.tape = tape.id), tape.tape_hash, prompt.offset, prompt.seq)",
-                "the text, read from the tape; null if it has only attachments, or the tape is gone or has changed",
-            ),
-        ],
+        columns: columns! {
+            TAPE, HARNESS, SESSION, AGENT;
+            integer "seq", "prompt.seq", "the number of the event on the tape";
+            time "t", "prompt.t", "the time";
+            text "by", "CASE prompt.by_whom WHEN 0 THEN 'person' WHEN 1 THEN 'agent' ELSE 'harness' END",
+                "who wrote it: `person`, `agent`, `harness`";
+            text "text", "text_of_prompt((SELECT min(path) FROM main.place WHERE place.tape = tape.id), tape.tape_hash, prompt.offset, prompt.seq)",
+                "the text, read from the tape; null if it has only attachments, or the tape is gone or has changed";
+        },
         from: of_tape!("JOIN main.prompt ON prompt.tape = tape.id", "prompt.replay = 0"),
     },
     View {
         name: "calls",
         about: "one call of a tool, without what repeats another session's history",
-        columns: &[
-            TAPE,
-            HARNESS,
-            SESSION,
-            AGENT,
-            number("seq", "call.seq", "the number of the event on the tape"),
-            number("turn", "call.prompt", "the `seq` of the prompt of its turn"),
-            time("t", "call.t", "the time"),
-            text("tool", "tool.text", "the tool, as the harness names it"),
-            text("tool_kind", "kind.text", "what the tool does"),
-            text("call_id", "i.text", "the id of the call"),
-            text("model", "model.text", "the model that asked for it"),
-            text(
-                "status",
-                "CASE call.status WHEN 0 THEN 'ok' WHEN 1 THEN 'error' WHEN 2 THEN 'denied' WHEN 3 THEN 'cancelled' END",
-                "how it ended: `ok`, `error`, `denied`, `cancelled`",
-            ),
-            number("exit", "call.exit", "the exit code"),
-        ],
+        columns: columns! {
+            TAPE, HARNESS, SESSION, AGENT;
+            integer "seq", "call.seq", "the number of the event on the tape";
+            integer "turn", "call.prompt", "the `seq` of the prompt of its turn";
+            time "t", "call.t", "the time";
+            text "tool", "tool.text", "the tool, as the harness names it";
+            text "tool_kind", "kind.text", "what the tool does";
+            text "call_id", "i.text", "the id of the call";
+            text "model", "model.text", "the model that asked for it";
+            text "status", "CASE call.status WHEN 0 THEN 'ok' WHEN 1 THEN 'error' WHEN 2 THEN 'denied' WHEN 3 THEN 'cancelled' END",
+                "how it ended: `ok`, `error`, `denied`, `cancelled`";
+            integer "exit", "call.exit", "the exit code";
+        },
         from: of_tape!(
             "JOIN main.call ON call.tape = tape.id JOIN main.name tool ON tool.id = call.tool JOIN main.name kind ON kind.id = call.kind
             LEFT JOIN main.name model ON model.id = call.model LEFT JOIN main.name i ON i.id = call.call_id",
@@ -229,54 +184,20 @@ pub const VIEWS: [View; 7] = [
     View {
         name: "edits",
         about: "one change of one place of a file",
-        columns: &[
-            TAPE,
-            HARNESS,
-            SESSION,
-            AGENT,
-            SEQ,
-            PARENT,
-            T,
-            text(
-                "op",
-                "CASE span.what WHEN 1 THEN 'create' WHEN 2 THEN 'update' WHEN 3 THEN 'overwrite' WHEN 4 THEN 'delete' ELSE 'move' END",
-                "`create`, `update`, `overwrite`, `delete`, `move`",
-            ),
-            FILE,
-            REPO,
-            number("before_first", "span.b0", "the first line before"),
-            number(
-                "before_last",
-                "span.b1",
-                "the last line before; one less than the first if no line was there",
-            ),
-            number("after_first", "span.a0", "the first line after"),
-            number(
-                "after_last",
-                "span.a1",
-                "the last line after; one less than the first if no line is left",
-            ),
-            number(
-                "lines_removed",
-                "span.b1 - span.b0 + 1",
-                "the number of lines before, from the range",
-            ),
-            number(
-                "lines_added",
-                "span.lines",
-                "the number of lines after, from the range or of the snippet",
-            ),
-            text(
-                "basis",
-                "CASE WHEN span.flags & 1 THEN 'snippet' END",
-                "`snippet` where the lines are not known",
-            ),
-            number(
-                "confirmed",
-                "(span.flags & 2) = 0",
-                "0 where the log shows that it was asked for, but not its outcome",
-            ),
-        ],
+        columns: columns! {
+            TAPE, HARNESS, SESSION, AGENT, SEQ, PARENT, T;
+            text "op", "CASE span.what WHEN 1 THEN 'create' WHEN 2 THEN 'update' WHEN 3 THEN 'overwrite' WHEN 4 THEN 'delete' ELSE 'move' END",
+                "`create`, `update`, `overwrite`, `delete`, `move`";
+            FILE, REPO;
+            integer "before_first", "span.b0", "the first line before";
+            integer "before_last", "span.b1", "the last line before; one less than the first if no line was there";
+            integer "after_first", "span.a0", "the first line after";
+            integer "after_last", "span.a1", "the last line after; one less than the first if no line is left";
+            integer "lines_removed", "span.b1 - span.b0 + 1", "the number of lines before, from the range";
+            integer "lines_added", "span.lines", "the number of lines after, from the range or of the snippet";
+            text "basis", "CASE WHEN span.flags & 1 THEN 'snippet' END", "`snippet` where the lines are not known";
+            integer "confirmed", "(span.flags & 2) = 0", "0 where the log shows that it was asked for, but not its outcome";
+        },
         from: of_tape!(
             "JOIN main.span ON span.tape = tape.id JOIN main.file ON file.id = span.file LEFT JOIN main.repo ON repo.id = file.repo",
             "span.what BETWEEN 1 AND 5"
@@ -285,19 +206,11 @@ pub const VIEWS: [View; 7] = [
     View {
         name: "reads",
         about: "one read of a file",
-        columns: &[
-            TAPE,
-            HARNESS,
-            SESSION,
-            AGENT,
-            SEQ,
-            PARENT,
-            T,
-            FILE,
-            REPO,
-            number("first", "span.a0", "the first line that was read"),
-            number("last", "span.a1", "the last line that was read"),
-        ],
+        columns: columns! {
+            TAPE, HARNESS, SESSION, AGENT, SEQ, PARENT, T, FILE, REPO;
+            integer "first", "span.a0", "the first line that was read";
+            integer "last", "span.a1", "the last line that was read";
+        },
         from: of_tape!(
             "JOIN main.span ON span.tape = tape.id JOIN main.file ON file.id = span.file LEFT JOIN main.repo ON repo.id = file.repo",
             "span.what = 0"
@@ -306,24 +219,12 @@ pub const VIEWS: [View; 7] = [
     View {
         name: "tombstones",
         about: "one removal: a file that was deleted, or lines that were replaced by nothing",
-        columns: &[
-            TAPE,
-            HARNESS,
-            SESSION,
-            AGENT,
-            SEQ,
-            PARENT,
-            T,
-            FILE,
-            REPO,
-            text(
-                "removed",
-                "CASE span.what WHEN 4 THEN 'file' ELSE 'lines' END",
-                "`file` or `lines`",
-            ),
-            number("first", "span.b0", "the first line that was removed"),
-            number("last", "span.b1", "the last line that was removed"),
-        ],
+        columns: columns! {
+            TAPE, HARNESS, SESSION, AGENT, SEQ, PARENT, T, FILE, REPO;
+            text "removed", "CASE span.what WHEN 4 THEN 'file' ELSE 'lines' END", "`file` or `lines`";
+            integer "first", "span.b0", "the first line that was removed";
+            integer "last", "span.b1", "the last line that was removed";
+        },
         from: of_tape!(
             "JOIN main.span ON span.tape = tape.id JOIN main.file ON file.id = span.file LEFT JOIN main.repo ON repo.id = file.repo",
             "(span.what = 4 OR (span.what BETWEEN 2 AND 3 AND span.a1 < span.a0 AND span.b1 >= span.b0))"
@@ -332,41 +233,17 @@ pub const VIEWS: [View; 7] = [
     View {
         name: "usage",
         about: "the tokens of one model on one tape; the Parquet table has a row for each response",
-        columns: &[
-            TAPE,
-            HARNESS,
-            SESSION,
-            AGENT,
-            text("model", "model.text", "the model"),
-            time("start", "tape.t0", "the first time of the session"),
-            number("responses", "usage.n", "the responses that are added"),
-            number(
-                "input",
-                "usage.input",
-                "input tokens that neither came from a cache nor went to one",
-            ),
-            number(
-                "cache_read",
-                "usage.cached",
-                "input tokens that came from a cache",
-            ),
-            number(
-                "cache_write",
-                "usage.cache_write",
-                "input tokens that went to a cache",
-            ),
-            number(
-                "output",
-                "usage.output",
-                "output tokens with those of reasoning",
-            ),
-            Column {
-                name: "cost_usd",
-                is: "real",
-                about: "the cost in US dollars, as far as it is given",
-                sql: "usage.cost",
-            },
-        ],
+        columns: columns! {
+            TAPE, HARNESS, SESSION, AGENT;
+            text "model", "model.text", "the model";
+            time "start", "tape.t0", "the first time of the session";
+            integer "responses", "usage.n", "the responses that are added";
+            integer "input", "usage.input", "input tokens that neither came from a cache nor went to one";
+            integer "cache_read", "usage.cached", "input tokens that came from a cache";
+            integer "cache_write", "usage.cache_write", "input tokens that went to a cache";
+            integer "output", "usage.output", "output tokens with those of reasoning";
+            real "cost_usd", "usage.cost", "the cost in US dollars, as far as it is given";
+        },
         from: of_tape!(
             "JOIN main.usage ON usage.tape = tape.id LEFT JOIN main.name model ON model.id = usage.model",
             "1"
@@ -443,7 +320,9 @@ mod tests {
 
     /// The reference of the views, as a part of `docs/index.md`.
     fn reference() -> String {
-        let table = |columns: &[Column]| {
+        let table = |columns: columns! {
+                         Column;
+                     }| {
             let rows = columns.iter().map(|column| {
                 format!("| `{}` | {} | {} |\n", column.name, column.is, column.about)
             });

@@ -1,12 +1,12 @@
 //! The members of each line that an answer with `--json` has.
 
 use super::form::When::{Always, Known};
-use super::form::{Answer, Is};
+use super::form::{Answer, Is, Member};
 use super::members::{
     AFTER, ALSO, BEFORE, BY_MODEL, CALL, CALLS, CHANGE, COST_BASIS, COST_IS_PARTIAL, COST_USD,
     COUNTS, EDITS, FILE, FILES_EDITED, INDEX, K, LINES, MADE_BY, MESSAGES, MODELS_WITHOUT_PRICE,
     NEXT, NOTES, OP, PROMPT, PROMPTS, QUOTE, REASONS, RETURNED, SESSIONS, SUB_AGENTS, TIER, TOKENS,
-    TOTAL, WHY, member,
+    TOTAL, WHY, rows,
 };
 
 /// Every line of every answer.
@@ -15,195 +15,80 @@ pub const ANSWERS: &[Answer] = &[
         command: "explain",
         name: "lines",
         about: "lines with one cause",
-        members: Some(&[
-            LINES,
-            TIER,
-            WHY,
-            OP,
-            FILE,
-            BEFORE,
-            AFTER,
-            MADE_BY,
-            ALSO,
-            PROMPT,
-            member(
-                "started_by",
-                Known,
-                Is::List(&QUOTE),
-                "of a sub-agent: the prompts of the sessions that started it, the nearest first",
-            ),
-            member(
-                "said",
-                Known,
-                Is::List(&QUOTE),
-                "what the agent said between the prompt and the call",
-            ),
-            member(
-                "reasoning",
-                Known,
-                Is::List(&QUOTE),
-                "what the model thought between the prompt and the call",
-            ),
-            CHANGE,
-            member(
-                "later",
-                Known,
-                Is::List(&Is::Text),
-                "later edits of the same file, `TAPE#SEQ`, the last first",
-            ),
-            member(
-                "hint",
-                Known,
-                Is::List(&CALL),
-                "commands that may have made the lines; no proof",
-            ),
-            member(
-                "path",
-                Known,
-                Is::Text,
-                "with `--commit`: the file in the repository",
-            ),
-        ]),
+        members: Some(rows! {
+            LINES, TIER, WHY, OP, FILE, BEFORE, AFTER, MADE_BY, ALSO, PROMPT;
+            "started_by", Known, Is::List(&QUOTE), "of a sub-agent: the prompts of the sessions that started it, the nearest first";
+            "said", Known, Is::List(&QUOTE), "what the agent said between the prompt and the call";
+            "reasoning", Known, Is::List(&QUOTE), "what the model thought between the prompt and the call";
+            CHANGE;
+            "later", Known, Is::List(&Is::Text), "later edits of the same file, `TAPE#SEQ`, the last first";
+            "hint", Known, Is::List(&CALL), "commands that may have made the lines; no proof";
+            "path", Known, Is::Text, "with `--commit`: the file in the repository";
+        }),
     },
     Answer {
         command: "explain",
         name: "event",
         about: "one thing that happened to a file: with `--history`, `--removed`, `--like` and `--prompt`",
-        members: Some(&[
-            member(
-                "what",
-                Always,
-                Is::Word(&[
-                    "read",
-                    "create",
-                    "update",
-                    "overwrite",
-                    "delete",
-                    "move",
-                    "link",
-                    "failed",
-                ]),
-                "what happened",
-            ),
-            member("file", Always, Is::Text, "the file"),
-            BEFORE,
-            AFTER,
-            member(
-                "confirmed",
-                Known,
-                Is::Bool,
-                "false: the log shows that it was asked for, but not its outcome",
-            ),
-            member(
-                "share",
-                Known,
-                Is::Number,
-                "the share of the fingerprints of the asked text",
-            ),
-            member(
-                "way",
-                Known,
-                Is::Word(&["made", "chain", "declared", "anchor", "again"]),
-                "how an edit belongs to the history of lines",
-            ),
-            member("call", Always, CALL, "the call"),
-            PROMPT,
-            CHANGE,
-        ]),
+        members: Some(rows! {
+            "what", Always, Is::Word(&["read", "create", "update", "overwrite", "delete", "move", "link", "failed"]), "what happened";
+            "file", Always, Is::Text, "the file";
+            BEFORE, AFTER;
+            "confirmed", Known, Is::Bool, "false: the log shows that it was asked for, but not its outcome";
+            "share", Known, Is::Number, "the share of the fingerprints of the asked text";
+            "way", Known, Is::Word(&["made", "chain", "declared", "anchor", "again"]), "how an edit belongs to the history of lines";
+            "call", Always, CALL, "the call";
+            PROMPT, CHANGE;
+        }),
     },
     Answer {
         command: "explain",
         name: "end",
         about: "the last line",
-        members: Some(&[
-            K,
-            RETURNED,
-            TOTAL,
-            NEXT,
-            INDEX,
-            NOTES,
-            member("lines", Known, COUNTS, "the asked lines, by tier"),
-            member(
-                "state_known",
-                Known,
-                Is::Bool,
-                "true if the whole file is what an edit left",
-            ),
-            member("commit", Known, Is::Text, "with `--commit`: the revision"),
-            member(
-                "files",
-                Known,
-                Is::Count,
-                "with `--commit`: its files with added lines",
-            ),
-            member(
-                "mentioned",
-                Known,
-                Is::List(&Is::Object(&[
-                    member(
-                        "share",
-                        Always,
-                        Is::Number,
-                        "the share of the fingerprints of the asked lines",
-                    ),
-                    member("tape", Always, Is::Text, "the path of the tape"),
-                    member("kind", Known, Is::Text, "the kind of the event"),
-                    member("said", Known, QUOTE, "the words"),
-                ])),
-                "texts that mention the lines, which proves nothing; of an index with `--text`",
-            ),
-        ]),
+        members: Some(rows! {
+            K, RETURNED, TOTAL, NEXT, INDEX, NOTES;
+            "lines", Known, COUNTS, "the asked lines, by tier";
+            "state_known", Known, Is::Bool, "true if the whole file is what an edit left";
+            "commit", Known, Is::Text, "with `--commit`: the revision";
+            "files", Known, Is::Count, "with `--commit`: its files with added lines";
+            "mentioned", Known, Is::List(&Is::Object(rows! {
+                "share", Always, Is::Number, "the share of the fingerprints of the asked lines";
+                "tape", Always, Is::Text, "the path of the tape";
+                    "kind", Known, Is::Text, "the kind of the event";
+                    "said", Known, QUOTE, "the words";
+                })), "texts that mention the lines, which proves nothing; of an index with `--text`";
+        }),
     },
     Answer {
         command: "blame",
         name: "lines",
         about: "lines one after the other that have one cause",
-        members: Some(&[
-            member("lines", Always, Is::Lines, "the first and the last line"),
-            TIER,
-            member(
-                "why",
-                Always,
-                Is::OrNull(&REASONS),
-                "why nobody knows who made the lines",
-            ),
-            member("call", Always, Is::OrNull(&CALL), "the call"),
-            member(
-                "prompt",
-                Always,
-                Is::OrNull(&QUOTE),
-                "the prompt of the turn of the call",
-            ),
-        ]),
+        members: Some(rows! {
+            "lines", Always, Is::Lines, "the first and the last line";
+            TIER;
+            "why", Always, Is::OrNull(&REASONS), "why nobody knows who made the lines";
+            "call", Always, Is::OrNull(&CALL), "the call";
+            "prompt", Always, Is::OrNull(&QUOTE), "the prompt of the turn of the call";
+        }),
     },
     Answer {
         command: "blame",
         name: "end",
         about: "the last line",
-        members: Some(&[
-            K,
-            RETURNED,
-            TOTAL,
-            NEXT,
-            INDEX,
-            NOTES,
-            member("lines", Known, COUNTS, "the asked lines, by tier"),
-        ]),
+        members: Some(rows! {
+            K, RETURNED, TOTAL, NEXT, INDEX, NOTES;
+            "lines", Known, COUNTS, "the asked lines, by tier";
+        }),
     },
     Answer {
         command: "grep",
         name: "match",
         about: "a text that matches",
-        members: Some(&[
-            member("kind", Always, Is::Text, "the kind of the event"),
-            member(
-                "member",
-                Always,
-                Is::Text,
-                "the member of the event that has the text",
-            ),
-            member("quote", Always, QUOTE, "the text around the match"),
-        ]),
+        members: Some(rows! {
+            "kind", Always, Is::Text, "the kind of the event";
+            "member", Always, Is::Text, "the member of the event that has the text";
+            "quote", Always, QUOTE, "the text around the match";
+        }),
     },
     Answer {
         command: "grep",
@@ -221,48 +106,33 @@ pub const ANSWERS: &[Answer] = &[
         command: "query",
         name: "end",
         about: "the last line, if the answer was cut off",
-        members: Some(&[
-            K,
-            member("returned", Always, Is::Count, "the rows before this line"),
-            member(
-                "cut",
-                Always,
-                Is::Word(&["rows", "bytes"]),
-                "the bound that was met",
-            ),
-        ]),
+        members: Some(rows! {
+            K;
+            "returned", Always, Is::Count, "the rows before this line";
+            "cut", Always, Is::Word(&["rows", "bytes"]), "the bound that was met";
+        }),
     },
     Answer {
         command: "query",
         name: "column",
         about: "without a statement: a column of a view",
-        members: Some(&[
-            member("view", Always, Is::Text, "the view"),
-            member("column", Always, Is::Text, "the column"),
-            member(
-                "type",
-                Always,
-                Is::Word(&["text", "integer", "real", "time"]),
-                "the type of its values",
-            ),
-            member("meaning", Always, Is::Text, "what it means"),
-        ]),
+        members: Some(rows! {
+            "view", Always, Is::Text, "the view";
+            "column", Always, Is::Text, "the column";
+            "type", Always, Is::Word(&["text", "integer", "real", "time"]), "the type of its values";
+            "meaning", Always, Is::Text, "what it means";
+        }),
     },
     Answer {
         command: "show",
         name: "event",
         about: "with `#SEQ`: one event",
-        members: Some(&[
-            member("quoted", Always, Is::True, "these are words of a tape"),
-            member(
-                "from",
-                Always,
-                Is::Text,
-                "the event, as `engram show` opens it",
-            ),
-            member("event", Always, Is::Event, "the event"),
-            member("cut", Known, Is::True, "some of its texts are cut"),
-        ]),
+        members: Some(rows! {
+            "quoted", Always, Is::True, "these are words of a tape";
+            "from", Always, Is::Text, "the event, as `engram show` opens it";
+            "event", Always, Is::Event, "the event";
+            "cut", Known, Is::True, "some of its texts are cut";
+        }),
     },
     Answer {
         command: "show",
@@ -274,247 +144,114 @@ pub const ANSWERS: &[Answer] = &[
         command: "list",
         name: "session",
         about: "a session, or with `--agents` a sub-agent",
-        members: Some(&[
-            member("path", Always, Is::Text, "its log, store or tape"),
-            member(
-                "tape",
-                Always,
-                Is::Word(&["current", "old", "none", "log_gone", "itself", "lost"]),
-                "whether it has a tape that is as new as its log",
-            ),
-            member("sub_agents", Always, Is::Count, "its sub-agents"),
-            member("harness", Always, Is::Text, "the harness"),
-            member(
-                "version",
-                Known,
-                Is::Text,
-                "the version of the harness, as last stated",
-            ),
-            member("schema", Known, Is::Text, "the schema of the log"),
-            member("adapter", Known, Is::Text, "the adapter"),
-            member("adapter_version", Known, Is::Text, "its version"),
-            member("support", Known, Is::Text, "how well the version is known"),
-            member(
-                "degraded",
-                Known,
-                Is::List(&Is::Text),
-                "why claims were lowered",
-            ),
-            member("session_id", Known, Is::Text, "the session"),
-            member(
-                "more_sessions",
-                Known,
-                Is::List(&Is::Text),
-                "other sessions of which its log has events, such as a second capture in one file",
-            ),
-            member("agent_id", Known, Is::Text, "the sub-agent"),
-            member(
-                "parent_session_id",
-                Known,
-                Is::Text,
-                "the session that this one belongs to",
-            ),
-            member("start", Known, Is::Time, "the first time"),
-            member("end", Known, Is::Time, "the last time"),
-            member("project", Known, Is::Text, "the first working directory"),
-            member("title", Known, Is::Text, "the title, as last stated"),
-            member(
-                "first_prompt",
-                Known,
-                Is::Text,
-                "the first line of the first prompt of a person",
-            ),
-            member(
-                "prompts",
-                Always,
-                Is::Count,
-                "the prompts of a person or an agent",
-            ),
-            member("calls", Known, Is::Count, "the calls of tools"),
-            member("tokens", Known, TOKENS, "the tokens of all models"),
-            member("events", Known, Is::Count, "the events of its tape"),
-            member("records", Known, Is::Count, "the records of its log"),
-            member(
-                "unrecognized",
-                Known,
-                Is::Count,
-                "the records of an unknown type",
-            ),
-            member(
-                "malformed",
-                Known,
-                Is::Count,
-                "the records that could not be read",
-            ),
-            member(
-                "unknown_members",
-                Known,
-                Is::Count,
-                "the members that the adapter does not know",
-            ),
-            member(
-                "complete",
-                Known,
-                Is::Bool,
-                "false if the log ends inside a record",
-            ),
-            member("input_hash", Known, Is::Text, "the hash of the log"),
-            member("input_bytes", Known, Is::Count, "its size in bytes"),
-            member(
-                "beside",
-                Known,
-                Is::List(&Is::Text),
-                "the files beside it whose content is on the tape",
-            ),
-            COST_USD,
-            COST_BASIS,
-            COST_IS_PARTIAL,
-            MODELS_WITHOUT_PRICE,
-        ]),
+        members: Some(rows! {
+            "path", Always, Is::Text, "its log, store or tape";
+            "tape", Always, Is::Word(&["current", "old", "none", "log_gone", "itself", "lost"]), "whether it has a tape that is as new as its log";
+            "sub_agents", Always, Is::Count, "its sub-agents";
+            "harness", Always, Is::Text, "the harness";
+            "version", Known, Is::Text, "the version of the harness, as last stated";
+            "schema", Known, Is::Text, "the schema of the log";
+            "adapter", Known, Is::Text, "the adapter";
+            "adapter_version", Known, Is::Text, "its version";
+            "support", Known, Is::Text, "how well the version is known";
+            "degraded", Known, Is::List(&Is::Text), "why claims were lowered";
+            "session_id", Known, Is::Text, "the session";
+            "more_sessions", Known, Is::List(&Is::Text), "other sessions of which its log has events, such as a second capture in one file";
+            "agent_id", Known, Is::Text, "the sub-agent";
+            "parent_session_id", Known, Is::Text, "the session that this one belongs to";
+            "start", Known, Is::Time, "the first time";
+            "end", Known, Is::Time, "the last time";
+            "project", Known, Is::Text, "the first working directory";
+            "title", Known, Is::Text, "the title, as last stated";
+            "first_prompt", Known, Is::Text, "the first line of the first prompt of a person";
+            "prompts", Always, Is::Count, "the prompts of a person or an agent";
+            "calls", Known, Is::Count, "the calls of tools";
+            "tokens", Known, TOKENS, "the tokens of all models";
+            "events", Known, Is::Count, "the events of its tape";
+            "records", Known, Is::Count, "the records of its log";
+            "unrecognized", Known, Is::Count, "the records of an unknown type";
+            "malformed", Known, Is::Count, "the records that could not be read";
+            "unknown_members", Known, Is::Count, "the members that the adapter does not know";
+            "complete", Known, Is::Bool, "false if the log ends inside a record";
+            "input_hash", Known, Is::Text, "the hash of the log";
+            "input_bytes", Known, Is::Count, "its size in bytes";
+            "beside", Known, Is::List(&Is::Text), "the files beside it whose content is on the tape";
+            COST_USD, COST_BASIS, COST_IS_PARTIAL, MODELS_WITHOUT_PRICE;
+        }),
     },
     Answer {
         command: "files",
         name: "file",
         about: "a file that agents changed",
-        members: Some(&[
-            member("file", Always, Is::Text, "the file"),
-            member(
-                "edits",
-                Always,
-                Is::Count,
-                "the changed places: one call can change several",
-            ),
-            member(
-                "sessions",
-                Always,
-                Is::List(&Is::Text),
-                "the sessions and sub-agents that changed it",
-            ),
-            member(
-                "first_change",
-                Always,
-                Is::OrNull(&Is::Time),
-                "when it was changed first",
-            ),
-            member(
-                "last_change",
-                Always,
-                Is::OrNull(&Is::Time),
-                "when it was changed last",
-            ),
-            member("harnesses", Always, Is::List(&Is::Text), "the harnesses"),
-            member("tools", Always, Is::Map(&Is::Count), "the changes, by tool"),
-        ]),
+        members: Some(rows! {
+            "file", Always, Is::Text, "the file";
+            "edits", Always, Is::Count, "the changed places: one call can change several";
+            "sessions", Always, Is::List(&Is::Text), "the sessions and sub-agents that changed it";
+            "first_change", Always, Is::OrNull(&Is::Time), "when it was changed first";
+            "last_change", Always, Is::OrNull(&Is::Time), "when it was changed last";
+            "harnesses", Always, Is::List(&Is::Text), "the harnesses";
+            "tools", Always, Is::Map(&Is::Count), "the changes, by tool";
+        }),
     },
     Answer {
         command: "stats",
         name: "counts",
         about: "all counts",
-        members: Some(&[
-            SESSIONS,
-            SUB_AGENTS,
-            PROMPTS,
-            MESSAGES,
-            CALLS,
-            FILES_EDITED,
-            EDITS,
-            BY_MODEL,
-            member("tokens", Known, TOKENS, "the tokens of all models"),
-            COST_USD,
-            COST_BASIS,
-            COST_IS_PARTIAL,
-            MODELS_WITHOUT_PRICE,
-        ]),
+        members: Some(rows! {
+            SESSIONS, SUB_AGENTS, PROMPTS, MESSAGES, CALLS, FILES_EDITED, EDITS, BY_MODEL;
+            "tokens", Known, TOKENS, "the tokens of all models";
+            COST_USD, COST_BASIS, COST_IS_PARTIAL, MODELS_WITHOUT_PRICE;
+        }),
     },
     Answer {
         command: "stats",
         name: "group",
         about: "with `--by`: the counts of one value, which stands in a member of that name",
-        members: Some(&[
-            member(
-                "project",
-                Known,
-                Is::Text,
-                "the directory that a session began in",
-            ),
-            member(
-                "day",
-                Known,
-                Is::Text,
-                "the day, in UTC or the zone of `--tz`",
-            ),
-            member("week", Known, Is::Text, "the week, as ISO 8601 numbers it"),
-            member("harness", Known, Is::Text, "the harness"),
-            member("model", Known, Is::Text, "the model"),
-            member("session", Known, Is::Text, "the session"),
-            member("tool", Known, Is::Text, "the tool"),
-            SESSIONS,
-            SUB_AGENTS,
-            PROMPTS,
-            MESSAGES,
-            CALLS,
-            FILES_EDITED,
-            EDITS,
-            BY_MODEL,
-            member("tokens", Known, TOKENS, "the tokens of all models"),
-            COST_USD,
-            COST_BASIS,
-            COST_IS_PARTIAL,
-            MODELS_WITHOUT_PRICE,
-        ]),
+        members: Some(rows! {
+            "project", Known, Is::Text, "the directory that a session began in";
+            "day", Known, Is::Text, "the day, in UTC or the zone of `--tz`";
+            "week", Known, Is::Text, "the week, as ISO 8601 numbers it";
+            "harness", Known, Is::Text, "the harness";
+            "model", Known, Is::Text, "the model";
+            "session", Known, Is::Text, "the session";
+            "tool", Known, Is::Text, "the tool";
+            SESSIONS, SUB_AGENTS, PROMPTS, MESSAGES, CALLS, FILES_EDITED, EDITS, BY_MODEL;
+            "tokens", Known, TOKENS, "the tokens of all models";
+            COST_USD, COST_BASIS, COST_IS_PARTIAL, MODELS_WITHOUT_PRICE;
+        }),
     },
     Answer {
         command: "detect",
         name: "session",
         about: "what wrote a log",
-        members: Some(&[
-            member("path", Always, Is::Text, "the log or store"),
-            member("store", Known, Is::Text, "the kind of the store"),
-            member("adapter", Always, Is::Text, "the adapter"),
-            member("harness", Always, Is::Text, "the harness"),
-            member("version", Known, Is::Text, "its version"),
-            member("schema", Known, Is::Text, "the schema of the log"),
-            member("support", Always, Is::Text, "how well the version is known"),
-            member("session_id", Known, Is::Text, "the session"),
-            member("agent_id", Known, Is::Text, "the sub-agent"),
-            member(
-                "evidence",
-                Always,
-                Is::List(&Is::Text),
-                "the marks by which it is known",
-            ),
-        ]),
+        members: Some(rows! {
+            "path", Always, Is::Text, "the log or store";
+            "store", Known, Is::Text, "the kind of the store";
+            "adapter", Always, Is::Text, "the adapter";
+            "harness", Always, Is::Text, "the harness";
+            "version", Known, Is::Text, "its version";
+            "schema", Known, Is::Text, "the schema of the log";
+            "support", Always, Is::Text, "how well the version is known";
+            "session_id", Known, Is::Text, "the session";
+            "agent_id", Known, Is::Text, "the sub-agent";
+            "evidence", Always, Is::List(&Is::Text), "the marks by which it is known";
+        }),
     },
     Answer {
         command: "index-status",
         name: "status",
         about: "what the index holds",
-        members: Some(&[
-            member("index", Always, Is::Text, "the database"),
-            member("schema", Always, Is::Count, "the version of its schema"),
-            member("bytes", Always, Is::Count, "its size"),
-            member("tapes", Always, Is::Count, "the tapes that answer"),
-            member("tape_bytes", Always, Is::Count, "the bytes of their text"),
-            member(
-                "superseded",
-                Always,
-                Is::Count,
-                "the tapes that others supersede",
-            ),
-            member(
-                "absent",
-                Always,
-                Is::Count,
-                "the tapes whose files are gone",
-            ),
-            member(
-                "invalid",
-                Always,
-                Is::Count,
-                "the files that are no valid tapes",
-            ),
-            member("calls", Always, Is::Count, "the calls"),
-            member("spans", Always, Is::Count, "the reads and changes of files"),
-        ]),
+        members: Some(rows! {
+            "index", Always, Is::Text, "the database";
+            "schema", Always, Is::Count, "the version of its schema";
+            "bytes", Always, Is::Count, "its size";
+            "tapes", Always, Is::Count, "the tapes that answer";
+            "tape_bytes", Always, Is::Count, "the bytes of their text";
+            "superseded", Always, Is::Count, "the tapes that others supersede";
+            "absent", Always, Is::Count, "the tapes whose files are gone";
+            "invalid", Always, Is::Count, "the files that are no valid tapes";
+            "calls", Always, Is::Count, "the calls";
+            "spans", Always, Is::Count, "the reads and changes of files";
+        }),
     },
 ];
