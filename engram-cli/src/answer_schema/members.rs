@@ -47,6 +47,7 @@ pub(super) const CALL: Is = Is::Object(rows! {
 pub(super) const TIERS: Is = Is::Word(&["state", "line", "moved", "older", "unknown"]);
 pub(super) const REASONS: Is = Is::Word(&[
     "no_session",
+    "no_edit",
     "nobody",
     "command",
     "no_text",
