@@ -84,8 +84,16 @@ pub enum HarnessName {
     CodexCli,
     /// Gemini CLI.
     GeminiCli,
+    /// Qwen Code.
+    Qwen,
     /// OpenCode.
     Opencode,
+    /// Kilo.
+    Kilo,
+    /// Copilot CLI.
+    Copilot,
+    /// Pi.
+    Pi,
     /// Cursor.
     Cursor,
     /// A model on loopback, with the loop of `engram-lab episode`.
@@ -99,7 +107,11 @@ impl HarnessName {
             HarnessName::ClaudeCode => "claude-code",
             HarnessName::CodexCli => "codex-cli",
             HarnessName::GeminiCli => "gemini-cli",
+            HarnessName::Qwen => "qwen",
             HarnessName::Opencode => "opencode",
+            HarnessName::Kilo => "kilo",
+            HarnessName::Copilot => "copilot",
+            HarnessName::Pi => "pi",
             HarnessName::Cursor => "cursor",
             HarnessName::LocalInference => "local-inference",
         }
@@ -111,7 +123,11 @@ impl HarnessName {
             HarnessName::ClaudeCode => Some("claude-code"),
             HarnessName::CodexCli => Some("codex"),
             HarnessName::GeminiCli => Some("gemini"),
+            HarnessName::Qwen => Some("qwen"),
             HarnessName::Opencode => Some("opencode"),
+            HarnessName::Kilo => Some("kilo"),
+            HarnessName::Copilot => Some("copilot"),
+            HarnessName::Pi => Some("pi"),
             HarnessName::Cursor => Some("cursor"),
             HarnessName::LocalInference => None,
         }

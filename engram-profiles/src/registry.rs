@@ -25,6 +25,14 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../profiles/codex-cli-record.json"),
     ),
     (
+        "copilot-black-box",
+        include_str!("../profiles/copilot-black-box.json"),
+    ),
+    (
+        "copilot-record",
+        include_str!("../profiles/copilot-record.json"),
+    ),
+    (
         "cursor-hooked",
         include_str!("../profiles/cursor-hooked.json"),
     ),
@@ -37,6 +45,11 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../profiles/gemini-cli-record.json"),
     ),
     (
+        "kilo-black-box",
+        include_str!("../profiles/kilo-black-box.json"),
+    ),
+    ("kilo-record", include_str!("../profiles/kilo-record.json")),
+    (
         "local-inference",
         include_str!("../profiles/local-inference.json"),
     ),
@@ -48,6 +61,16 @@ const FILES: &[(&str, &str)] = &[
         "opencode-record",
         include_str!("../profiles/opencode-record.json"),
     ),
+    (
+        "pi-black-box",
+        include_str!("../profiles/pi-black-box.json"),
+    ),
+    ("pi-record", include_str!("../profiles/pi-record.json")),
+    (
+        "qwen-black-box",
+        include_str!("../profiles/qwen-black-box.json"),
+    ),
+    ("qwen-record", include_str!("../profiles/qwen-record.json")),
 ];
 
 /// The hash of each file, one line each. A change of a profile must change this file too.

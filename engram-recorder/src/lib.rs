@@ -15,6 +15,7 @@ pub mod error;
 pub mod facts;
 pub mod harness;
 pub mod inside;
+pub mod install;
 pub mod isolation;
 pub mod judge;
 pub mod kept;

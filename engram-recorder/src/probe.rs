@@ -15,8 +15,8 @@ use crate::program::{self, node_directory};
 use crate::sandbox::write;
 use crate::will::WorkFolder;
 
-/// The most bytes of a file that it may write.
-const MAX_WRITTEN: u64 = 64 << 20;
+/// The most bytes of a file that it may write. Some programs unpack themselves before they say their version: Copilot CLI a file of 145 MB.
+const MAX_WRITTEN: u64 = 256 << 20;
 /// Stands in arguments for the work folder, as the program sees it.
 pub const WORK: &str = "{work}";
 

@@ -10,8 +10,13 @@ use crate::sandbox::write;
 
 /// The file with the swept versions of a harness's adapter, below the repository. An adapter whose logs have no version has none.
 pub fn source(harness: &str) -> PathBuf {
+    // The adapter of a fork may be a part of the adapter of its origin.
+    let directory = match harness {
+        "kilo" => "opencode/kilo".to_owned(),
+        _ => harness.replace('-', "_"),
+    };
     Path::new("engram-adapters/src")
-        .join(harness.replace('-', "_"))
+        .join(directory)
         .join("swept.rs")
 }
 

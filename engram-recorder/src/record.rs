@@ -29,6 +29,9 @@ const SLACK: Duration = Duration::from_secs(60);
 const MAX_FILE: u64 = 64 << 20;
 /// The most bytes of what was found inside, and of what a run printed.
 const MAX_DONE: u64 = 256 << 20;
+/// The most bytes of all files of a recording together, and what a file takes at least.
+const MAX_RECORDING: u64 = 512 << 20;
+const BLOCK: u64 = 4096;
 /// The name of the variable in the caller's environment that must not appear in a recording.
 const CANARY: &str = "ENGRAM_CANARY";
 
@@ -176,7 +179,7 @@ impl Job<'_> {
         let ops = self
             .scenarios
             .join("ops")
-            .join(format!("{}.json", self.harness.family()));
+            .join(format!("{}.json", self.harness.origin()));
         fs::copy(&ops, work.join(OPS)).map_err(|error| RecorderError::io(&ops, &error))?;
         write(&work.join("passwd"), PASSWD.as_bytes())?;
         let places = match self.isolation {
@@ -251,6 +254,7 @@ impl Job<'_> {
         };
         let home = work.join("home");
         let mut is_empty = true;
+        let mut room = Room(MAX_RECORDING);
         for (from, to) in self.harness.log(&home) {
             let below = from.strip_prefix(&home).unwrap_or(&from);
             // A link could lead to sessions of the caller: it is left out, and so is what lies behind it.
@@ -258,6 +262,7 @@ impl Job<'_> {
                 continue;
             };
             is_empty = false;
+            room.take(&bytes)?;
             write(
                 &staged.join("session").join(rewriter.name(&to)),
                 &rewriter.bytes(bytes),
@@ -271,6 +276,7 @@ impl Job<'_> {
         for at in 0..done.runs.len() {
             let bytes = printed(work, at, "out");
             if bytes.starts_with(b"{") {
+                room.take(&bytes)?;
                 write(
                     &staged.join("stdout").join(format!("run{number}.jsonl")),
                     &rewriter.bytes(bytes),
@@ -385,6 +391,21 @@ impl Job<'_> {
     }
 }
 
+/// How many bytes a recording may still have.
+struct Room(u64);
+
+impl Room {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), RecorderError> {
+        let size = (bytes.len() as u64).max(BLOCK);
+        let full = || {
+            let what = format!("its logs are larger than {MAX_RECORDING} bytes together");
+            RecorderError::new(Fault::Misconfigured, what)
+        };
+        self.0 = self.0.checked_sub(size).ok_or_else(full)?;
+        Ok(())
+    }
+}
+
 /// What a run printed; empty if it is not there.
 fn printed(work: &Path, at: usize, kind: &str) -> Vec<u8> {
     let below = Path::new(PRINTED).join(format!("run{at}.{kind}"));
@@ -481,4 +502,17 @@ fn write_json(path: &Path, value: &Value) -> Result<(), RecorderError> {
     let text =
         serde_json::to_vec_pretty(value).map_err(|error| RecorderError::new(Fault::Io, error))?;
     write(path, &text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_have_a_bound_together() {
+        let mut room = Room(3 * BLOCK);
+        assert!(room.take(&[]).is_ok() && room.take(&[0; 2 * BLOCK as usize]).is_ok());
+        let error = room.take(b"x").unwrap_err();
+        assert!(error.what.contains("together"), "{error:?}");
+    }
 }

@@ -469,9 +469,10 @@ impl Scenario {
         self.threads.keys().filter(is_main).cloned().collect()
     }
 
-    /// True if this harness can run it.
+    /// True if this harness can run it, or a part of it.
     pub fn is_for(&self, harness: &str) -> bool {
-        self.only.is_empty() || self.only.contains(harness)
+        (self.only.is_empty() || self.only.contains(harness))
+            && self.runs.iter().any(|run| run.is_for(harness))
     }
 
     /// The packages of npm that its runs need.

@@ -1,34 +1,29 @@
 //! Records every published version of a harness, and keeps what came of it in the matrix.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use semver::Version;
 
-use crate::bounded;
 use crate::error::{Fault, RecorderError};
 use crate::facts::{Set, Shown};
 use crate::harness::Harness;
 use crate::inside::Ran;
+use crate::install::Installer;
 use crate::isolation::Isolation;
 use crate::judge::{self, Judged};
 use crate::kept::Kept;
 use crate::lists;
 use crate::matrix::{Matrix, Outcome, Row, digest};
-use crate::process::{End, Running};
 use crate::record::Job;
 use crate::scenario::Scenario;
 use crate::shape::Shape;
 
 /// How much of one reason stands in the matrix.
 const WHY_CHARS: usize = 240;
-/// The longest that the script may take: a registry that does not answer must not stop the sweep.
-const SCRIPT_LIMIT: Duration = Duration::from_secs(600);
-/// The longest list of versions, or text of errors, of the script.
-const MAX_LISTED: u64 = 1 << 20;
 
 /// What is swept.
 pub struct Sweep<'s> {
@@ -41,9 +36,7 @@ pub struct Sweep<'s> {
     /// The directory of the scenarios.
     pub directory: &'s Path,
     /// The script that lists and installs versions.
-    pub installer: &'s Path,
-    /// Where it installs.
-    pub installed: &'s Path,
+    pub installer: Installer<'s>,
     /// The directory of the matrix.
     pub matrix: &'s Path,
     /// The tree of recordings. Those of versions that earned their line are deleted.
@@ -68,17 +61,13 @@ impl Sweep<'_> {
     /// # Errors
     /// If the script fails.
     pub fn refresh(&self) -> Result<Matrix, RecorderError> {
-        let listed = self.script(&["--list", self.harness.family()])?;
-        let published = |line: &str| {
-            let (version, published) = line.split_once('\t')?;
-            Some((Version::parse(version).ok()?, published.to_owned()))
-        };
+        let listed = self.installer.list(self.harness.family())?;
         let kept = Kept::change(self.matrix, self.harness.family(), |kept| {
-            for (version, published) in listed.lines().filter_map(published) {
+            for (version, published) in listed {
                 kept.matrix.0.entry(version).or_default().published = published;
             }
             if kept.matrix.0.is_empty() {
-                let what = format!("{} lists no version", self.installer.display());
+                let what = format!("{} lists no version", self.installer.script.display());
                 return Err(RecorderError::new(Fault::Misconfigured, what));
             }
             Ok(())
@@ -129,10 +118,7 @@ impl Sweep<'_> {
     /// If the matrix cannot be written.
     pub fn run(&self, version: &Version, matrix: &Matrix) -> Result<Row, RecorderError> {
         let begun = Instant::now();
-        let root = self
-            .installed
-            .join(self.harness.family())
-            .join(version.to_string());
+        let root = self.installer.place(self.harness.family(), version);
         let was_there = root.join("node_modules").is_dir();
         let scenarios = self.scenarios(version, matrix);
         let outcome = self
@@ -186,18 +172,9 @@ impl Sweep<'_> {
         if is_there {
             return Ok(());
         }
-        let (version, installed) = (version.to_string(), self.installed.to_string_lossy());
-        let packages: BTreeSet<&str> = scenarios
-            .iter()
-            .flat_map(|scenario| scenario.packages())
-            .collect();
-        let words = [self.harness.family(), &version, &installed];
-        let words: Vec<&str> = words.into_iter().chain(packages).collect();
-        self.script(&words).map(drop)
-    }
-
-    fn script(&self, arguments: &[&str]) -> Result<String, RecorderError> {
-        says(self.installer, arguments, SCRIPT_LIMIT)
+        let packages = scenarios.iter().flat_map(|scenario| scenario.packages());
+        self.installer
+            .install(self.harness.family(), version, packages.collect())
     }
 
     fn record(
@@ -334,43 +311,6 @@ pub fn judged_row(tree: &Path, harness: &str, version: &str) -> Result<Row, Reco
     })
 }
 
-/// Runs the script and returns what it prints.
-fn says(script: &Path, arguments: &[&str], limit: Duration) -> Result<String, RecorderError> {
-    let io = |error: std::io::Error| RecorderError::io(script, &error);
-    let directory = tempfile::tempdir().map_err(io)?;
-    let (printed, errors) = (directory.path().join("out"), directory.path().join("err"));
-    let program = script.to_string_lossy();
-    let words = std::iter::once(program.as_ref()).chain(arguments.iter().copied());
-    let argv: Vec<String> = words.map(str::to_owned).collect();
-    let env = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    let stdout = fs::File::create(&printed).map_err(io)?;
-    let running =
-        Running::start(&argv, Path::new("."), &env, stdout.into(), &errors).map_err(io)?;
-    let end = running.wait(limit, &printed, || false).map_err(io)?;
-    if end == End::Exit(0) {
-        return bounded::read_text(&printed, MAX_LISTED).map_err(io);
-    }
-    let said = bounded::read_text(&errors, MAX_LISTED).unwrap_or_default();
-    let lines: Vec<&str> = said
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let last = lines[lines.len().saturating_sub(3)..].join("; ");
-    let what = match end {
-        End::Exit(_) if last.is_empty() => "no reason given".to_owned(),
-        End::Exit(_) => last,
-        End::Timeout => format!("it took longer than {} s", limit.as_secs()),
-        other => format!("it ended by {other:?}"),
-    };
-    Err(RecorderError::new(
-        Fault::Misconfigured,
-        format!("install: {what}"),
-    ))
-}
-
 /// What came of a version that was recorded, and the checks that fail: the first one with an example. Whether something is new is known when it is
 /// compared.
 fn outcome(judged: &Judged) -> (Outcome, String) {
@@ -387,25 +327,6 @@ fn outcome(judged: &Judged) -> (Outcome, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn script_that_does_not_end_or_fails_says_why() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let directory = tempfile::tempdir().unwrap();
-        let script = directory.path().join("script");
-        let text = "#!/bin/sh\ncase $1 in ok) echo 1.0.0 ;; no) printf 'a\\n\\nnone\\n' >&2; exit 1 ;; *) sleep 100 ;; esac\n";
-        fs::write(&script, text).unwrap();
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-        let says = |word: &str, limit| {
-            says(&script, &[word], Duration::from_millis(limit)).map_err(|error| error.what)
-        };
-        assert_eq!(says("ok", 20_000), Ok("1.0.0\n".to_owned()));
-        assert_eq!(says("no", 20_000), Err("install: a; none".to_owned()));
-        assert_eq!(
-            says("hang", 100),
-            Err("install: it took longer than 0 s".to_owned())
-        );
-    }
 
     #[test]
     fn failing_checks_are_named_and_the_first_has_an_example() {

@@ -5,13 +5,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engram_recorder::error::{Fault, RecorderError};
+use engram_recorder::install::Installer;
 use engram_recorder::matrix::Outcome;
 use engram_recorder::scenario::Scenario;
 
 /// Arguments of `engram-lab record`.
 #[derive(Debug, Args)]
 pub struct Record {
-    /// Which version of which harness, such as `claude-code@2.1.332`
+    /// Which version of which harness, such as `claude-code@2.1.332`; `latest` is the newest published one, which is installed if it is not
+    /// there
     #[arg(value_name = "HARNESS@VERSION", required_unless_present_any = ["inside", "sweep", "live"])]
     pub what: Option<String>,
     /// Record this scenario; may be given several times [default: the core ones, and all in a sweep's newest version]
@@ -55,6 +57,16 @@ pub struct Record {
     /// Carry out the plan in this file; the command calls itself so
     #[arg(long, value_name = "FILE", hide = true)]
     pub inside: Option<PathBuf>,
+}
+
+impl Record {
+    /// The script that installs, and where.
+    pub fn installer(&self) -> Installer<'_> {
+        Installer {
+            script: &self.sweep.installer,
+            directory: &self.installed,
+        }
+    }
 }
 
 /// Arguments of a sweep.

@@ -8,6 +8,7 @@ use engram_command::report::{Reporter, printable, write_json};
 use engram_recorder::error::{Fault, RecorderError};
 use engram_recorder::harness;
 use engram_recorder::isolation::{self, Isolation};
+use engram_recorder::matrix::Version;
 use engram_recorder::record::{Job, Recorded};
 use engram_recorder::scenario::Scenario;
 use engram_recorder::{inside, judge};
@@ -23,6 +24,9 @@ mod sweep;
 
 pub use self::args::Record;
 use self::args::{chosen, set_of};
+
+/// The word for the newest published version.
+const LATEST: &str = "latest";
 
 /// Runs the command.
 ///
@@ -67,9 +71,8 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
         return Ok(Ok(report.usage(&format!("`{what}` is not HARNESS@VERSION"))));
     };
     let harness = harness::named(family)?;
-    let number = version.parse().map_err(|error| {
-        RecorderError::new(Fault::UnknownHarness, format!("{version}: {error}"))
-    })?;
+    let number = number(args, family, version, report)?;
+    let version = &number.to_string();
     let all = Scenario::read_all(&args.scenarios)?;
     let chosen = if args.scenario.is_empty() {
         set_of(&all, args.wide, family)?
@@ -137,12 +140,12 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
         if let Some(other) = &judged.as_version {
             writeln!(
                 out,
-                "{what} has no row of its own and was judged as {other}"
+                "{family}@{version} has no row of its own and was judged as {other}"
             )?;
         }
         writeln!(
             out,
-            "{what}: {} sessions, {} checks hold, {} fail; shows {}",
+            "{family}@{version}: {} sessions, {} checks hold, {} fail; shows {}",
             judged.sessions,
             judged.held,
             judged.failing.len(),
@@ -155,6 +158,27 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
         Exit::PartialFailure
     };
     Ok(print(&mut stdout().lock()).map(|()| exit))
+}
+
+/// The version that is meant: one by its number, or the newest published one, which is installed if it is not there.
+fn number(
+    args: &Record,
+    family: &str,
+    version: &str,
+    report: &Reporter,
+) -> Result<Version, RecorderError> {
+    if version != LATEST {
+        let wrong = |error| format!("{version}: {error}");
+        return version
+            .parse()
+            .map_err(|error| RecorderError::new(Fault::UnknownHarness, wrong(error)));
+    }
+    let found = args.installer().latest(family, |version, error| {
+        let why = printable(&error.what);
+        report.note(&format!("{family}@{version} cannot be installed: {why}"));
+    })?;
+    report.note(&format!("{family}@{LATEST} is {found}"));
+    Ok(found)
 }
 
 /// What the command calls itself with, inside of private mounts.

@@ -150,14 +150,16 @@ pub fn documents(profile: &Profile) -> Vec<(String, Value)> {
 /// The model that a harness is asked to use; Claude Code has one by itself.
 pub fn model(profile: &Profile) -> Option<&'static str> {
     use engram_profiles::profile::HarnessName::{
-        ClaudeCode, CodexCli, Cursor, GeminiCli, LocalInference, Opencode,
+        ClaudeCode, CodexCli, Copilot, Cursor, GeminiCli, Kilo, LocalInference, Opencode, Pi, Qwen,
     };
     match profile.harness {
         ClaudeCode | Cursor => None,
         CodexCli => Some("gpt-5.5"),
         GeminiCli => Some("gemini-2.5-pro"),
-        Opencode => Some("scripted/scripted-model"),
-        LocalInference => Some("scripted-model"),
+        Qwen => Some("qwen3-coder-plus"),
+        Copilot => Some("claude-sonnet-4.5"),
+        Opencode | Kilo => Some("scripted/scripted-model"),
+        Pi | LocalInference => Some("scripted-model"),
     }
 }
 

@@ -151,7 +151,9 @@ impl Decoder {
             {
                 block(text_at(&value["item"], "text"));
             }
-            (HarnessName::Opencode, "text") => block(text_at(&value["part"], "text")),
+            (HarnessName::Opencode | HarnessName::Kilo, "text") => {
+                block(text_at(&value["part"], "text"))
+            }
             (HarnessName::GeminiCli, "message") if text_at(&value, "role") == "assistant" => {
                 // Pieces of one block, until something else comes.
                 out.push(Part::Text(text_at(&value, "content").as_bytes().to_vec()));

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::setting::{FAKE_KEY, Harness, Setting, files_below, member_in, with_settings};
+use super::setting::{
+    FAKE_KEY, Harness, Setting, files_below, is_lines, member_in, newest, with_settings,
+};
 use crate::process::Invocation;
 use crate::scenario::{Permissions, Resume, Run};
 
@@ -157,16 +159,8 @@ impl Harness for ClaudeCode {
         if let Some(id) = member_in(stdout, &["session_id", "sessionId"]) {
             return Some(id.to_owned());
         }
-        let mut logs: Vec<PathBuf> = files_below(&home.join(".claude/projects"), home, "")
-            .into_iter()
-            .map(|(path, _)| path)
-            .collect();
-        logs.retain(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "jsonl")
-        });
-        logs.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
-        Some(logs.last()?.file_stem()?.to_string_lossy().into_owned())
+        let log = newest(&home.join(".claude/projects"), is_lines)?;
+        Some(log.file_stem()?.to_string_lossy().into_owned())
     }
 
     fn log(&self, home: &Path) -> Vec<(PathBuf, PathBuf)> {

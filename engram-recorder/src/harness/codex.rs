@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::setting::{Harness, RESULTS_WITHOUT_STATUS, Setting, files_below, member_in};
+use super::setting::{Harness, RESULTS_WITHOUT_STATUS, Setting, files_below, member_in, newest};
 use crate::process::Invocation;
 use crate::scenario::{Permissions, Resume, Run};
 
@@ -148,12 +148,8 @@ impl Harness for Codex {
         if let Some(id) = member_in(stdout, &["thread_id", "session_id", "conversation_id"]) {
             return Some(id.to_owned());
         }
-        let mut logs: Vec<PathBuf> = files_below(&home.join(".codex/sessions"), home, "")
-            .into_iter()
-            .map(|(path, _)| path)
-            .collect();
-        logs.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
-        let name = logs.last()?.file_stem()?.to_string_lossy().into_owned();
+        let log = newest(&home.join(".codex/sessions"), |_| true)?;
+        let name = log.file_stem()?.to_string_lossy().into_owned();
         // The name ends with a UUID: 36 letters.
         name.len().checked_sub(36).map(|at| name[at..].to_owned())
     }

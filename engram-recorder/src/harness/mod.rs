@@ -8,8 +8,10 @@ use crate::error::{Fault, RecorderError};
 
 mod claude_code;
 mod codex;
+mod copilot;
 mod gemini;
 mod opencode;
+mod pi;
 mod setting;
 
 pub use setting::{FAKE_KEY, Harness, Setting};
@@ -18,8 +20,12 @@ pub use setting::{FAKE_KEY, Harness, Setting};
 pub const HARNESSES: &[&dyn Harness] = &[
     &claude_code::ClaudeCode,
     &codex::Codex,
-    &opencode::OpenCode,
-    &gemini::Gemini,
+    &opencode::OPENCODE,
+    &opencode::KILO,
+    &gemini::GEMINI,
+    &gemini::QWEN,
+    &copilot::Copilot,
+    &pi::Pi,
 ];
 
 /// The harness of this family.

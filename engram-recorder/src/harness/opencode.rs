@@ -1,4 +1,4 @@
-//! OpenCode 1.x: `opencode-ai`.
+//! OpenCode 1.x (`opencode-ai`), and Kilo 7.x (`@kilocode/cli`), which is a fork of it.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,40 @@ use super::setting::{
 use crate::process::Invocation;
 use crate::scenario::{Permissions, Resume, Run};
 
+/// OpenCode, or a fork of it.
+pub struct OpenCode {
+    /// The name of the program, of its directories and of its adapter's family.
+    name: &'static str,
+    /// The package on npm.
+    package: &'static str,
+    /// The version of OpenCode whose command line it has.
+    like: Option<(u64, u64, u64)>,
+}
+
 /// OpenCode.
-pub struct OpenCode;
+pub const OPENCODE: OpenCode = OpenCode {
+    name: "opencode",
+    package: "opencode-ai",
+    like: None,
+};
+
+/// Kilo.
+pub const KILO: OpenCode = OpenCode {
+    name: "kilo",
+    package: "@kilocode/cli",
+    like: Some((1, 2, 0)),
+};
+
+impl OpenCode {
+    /// True if the version has the command line of this version of OpenCode, or of a later one.
+    fn is_from(&self, setting: &Setting<'_>, since: (u64, u64, u64)) -> bool {
+        let (major, minor, patch) = since;
+        self.like.map_or_else(
+            || setting.is_from(major, minor, patch),
+            |like| like >= since,
+        )
+    }
+}
 
 /// The provider and the model.
 const MODEL: &str = "scripted/scripted-model";
@@ -46,7 +78,7 @@ fn providers() -> Value {
 }
 
 /// The setting about permissions; none in everyday use.
-fn permission(setting: &Setting<'_>) -> Option<Value> {
+fn permission(harness: &OpenCode, setting: &Setting<'_>) -> Option<Value> {
     let mut permission = match setting.scenario.permissions {
         Permissions::Full => json!({"edit": "allow", "bash": "allow", "webfetch": "allow"}),
         Permissions::Default => {
@@ -54,7 +86,7 @@ fn permission(setting: &Setting<'_>) -> Option<Value> {
         }
         Permissions::Everyday => return None,
     };
-    if setting.is_from(1, 0, 50) && setting.scenario.permissions == Permissions::Full {
+    if harness.is_from(setting, (1, 0, 50)) && setting.scenario.permissions == Permissions::Full {
         permission["external_directory"] = json!("allow");
         permission["doom_loop"] = json!("allow");
     }
@@ -63,15 +95,19 @@ fn permission(setting: &Setting<'_>) -> Option<Value> {
 
 impl Harness for OpenCode {
     fn family(&self) -> &'static str {
-        "opencode"
+        self.name
     }
 
     fn package(&self) -> &'static str {
-        "opencode-ai"
+        self.package
     }
 
     fn program(&self) -> &'static str {
-        "opencode"
+        self.name
+    }
+
+    fn origin(&self) -> &'static str {
+        OPENCODE.name
     }
 
     fn subcommand(&self) -> Option<&'static str> {
@@ -90,18 +126,18 @@ impl Harness for OpenCode {
                 "openai": provider("@ai-sdk/openai"),
             },
         });
-        if let Some(permission) = permission(setting) {
+        if let Some(permission) = permission(self, setting) {
             config["permission"] = permission;
         }
-        let config = with_settings(config, setting, self.family());
-        let home = setting.home;
+        let config = with_settings(config, setting, self.origin());
+        let (home, name) = (setting.home, self.name);
         vec![
             (
-                format!("{home}/.config/opencode/opencode.json"),
+                format!("{home}/.config/{name}/{name}.json"),
                 config.to_string(),
             ),
             (
-                format!("{home}/.cache/opencode/models.json"),
+                format!("{home}/.cache/{name}/models.json"),
                 providers().to_string(),
             ),
             (format!("{home}/models.json"), providers().to_string()),
@@ -117,7 +153,7 @@ impl Harness for OpenCode {
         let mut argv = setting.exe.to_vec();
         let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
         add(&["run", "--model", setting.model(self.family(), MODEL)]);
-        if setting.is_from(0, 13, 0) {
+        if self.is_from(setting, (0, 13, 0)) {
             add(&["--format", "json"]);
         }
         match run.resume {
@@ -129,7 +165,7 @@ impl Harness for OpenCode {
                     session.ok_or("there is no session to go on with")?,
                 ]);
                 if resume == Resume::Fork {
-                    if !setting.is_from(1, 1, 50) {
+                    if !self.is_from(setting, (1, 1, 50)) {
                         return Err("no --fork".to_owned());
                     }
                     add(&["--fork"]);
@@ -159,16 +195,16 @@ impl Harness for OpenCode {
     }
 
     fn log(&self, home: &Path) -> Vec<(PathBuf, PathBuf)> {
-        let data = home.join(".local/share/opencode");
+        let data = home.join(".local/share").join(self.name);
         let mut found: Vec<(PathBuf, PathBuf)> = ["storage", "project", "tool-output"]
             .iter()
-            .flat_map(|name| files_below(&data.join(name), &data, "opencode"))
+            .flat_map(|name| files_below(&data.join(name), &data, self.name))
             .collect();
         found.extend(files_below(&home.join("export"), home, ""));
         for entry in std::fs::read_dir(&data).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.ends_with(".db") || name.ends_with(".db-wal") {
-                found.push((entry.path(), Path::new("opencode").join(name)));
+                found.push((entry.path(), Path::new(self.name).join(name)));
             }
         }
         found

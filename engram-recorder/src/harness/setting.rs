@@ -62,6 +62,10 @@ pub trait Harness: Sync {
     fn package(&self) -> &'static str;
     /// The name of the program.
     fn program(&self) -> &'static str;
+    /// The family whose table of tools and whose settings in scenarios it shares: its own, or that of the harness that it is a fork of.
+    fn origin(&self) -> &'static str {
+        self.family()
+    }
     /// The subcommand of a run, which has flags of its own.
     fn subcommand(&self) -> Option<&'static str> {
         None
@@ -141,6 +145,19 @@ pub(super) fn files_below(directory: &Path, root: &Path, to: &str) -> Vec<(PathB
             Some((path, Path::new(to).join(below)))
         })
         .collect()
+}
+
+/// The file below a directory that was written last, of those that are the log of a session.
+pub(super) fn newest(directory: &Path, is_log: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let logs = engram_conformance::files(directory).into_iter();
+    logs.filter(|path| !path.is_symlink() && is_log(path))
+        .max_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok())
+}
+
+/// True for a file of JSON lines.
+pub(super) fn is_lines(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "jsonl")
 }
 
 /// The value of the first member with this name in lines of JSON.

@@ -3,6 +3,7 @@
 
 mod attack;
 mod data;
+mod doors;
 mod episode;
 mod fake;
 mod forged;
