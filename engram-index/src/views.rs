@@ -320,9 +320,7 @@ mod tests {
 
     /// The reference of the views, as a part of `docs/index.md`.
     fn reference() -> String {
-        let table = |columns: columns! {
-                         Column;
-                     }| {
+        let table = |columns: &[Column]| {
             let rows = columns.iter().map(|column| {
                 format!("| `{}` | {} | {} |\n", column.name, column.is, column.about)
             });
