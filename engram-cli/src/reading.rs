@@ -128,6 +128,7 @@ pub fn find(
         wants: &|session| request.filter.wants(session),
         named: HashSet::new(),
         changed: RefCell::default(),
+        found: RefCell::default(),
     };
     let found = known.find(&others, options);
     found.note(report);

@@ -267,6 +267,7 @@ fn found(
             .filter_map(|path| source_of(path))
             .collect(),
         changed: RefCell::default(),
+        found: RefCell::default(),
     };
     let inputs = if args.again {
         find(paths, options)

@@ -1,7 +1,7 @@
 //! Which sources have not changed since the index was written, by a look at their files' states only.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
@@ -28,6 +28,8 @@ pub struct Known<'k> {
     pub named: HashSet<String>,
     /// The states of sources that must be read, as they were before they are opened.
     pub changed: RefCell<BTreeMap<String, Stamp>>,
+    /// What was found of each source: a store is asked about for each of its sessions.
+    pub found: RefCell<HashMap<String, bool>>,
 }
 
 impl Known<'_> {
@@ -42,19 +44,31 @@ impl Known<'_> {
 
     /// True if no file or store at this path needs to be opened.
     pub fn is_unchanged(&self, path: &Path) -> bool {
-        let (Some(source), Ok(now)) = (source_of(path), Stamp::of(self.registry, path, &[])) else {
+        let Some(source) = source_of(path) else {
+            return false;
+        };
+        let found = self.found.borrow().get(&source).copied();
+        found.unwrap_or_else(|| {
+            let is_unchanged = self.is_as_it_was(path, &source);
+            self.found.borrow_mut().insert(source, is_unchanged);
+            is_unchanged
+        })
+    }
+
+    fn is_as_it_was(&self, path: &Path, source: &str) -> bool {
+        let Ok(now) = Stamp::of(self.registry, path, &[]) else {
             return false;
         };
         let mut entries = self
             .index
-            .of_source(&source)
+            .of_source(source)
             .filter(|entry| entry.state != State::Gone)
             .peekable();
         let is_unchanged = entries.peek().is_some()
             && entries.all(|entry| self.is_current(entry, path, &now))
-            && !self.has_changed_form(&source);
+            && !self.has_changed_form(source);
         if !is_unchanged {
-            self.changed.borrow_mut().insert(source, now);
+            self.changed.borrow_mut().insert(source.to_owned(), now);
         }
         is_unchanged
     }
