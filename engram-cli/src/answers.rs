@@ -13,7 +13,7 @@ use engram_core::overview::OverviewSink;
 use engram_core::sink::EventSink;
 use engram_core::stats::Stats;
 
-use crate::once::{Counted, Once};
+use crate::once::{Counted, Once, is_session};
 use crate::reading::{Item, Reading, Sent};
 
 /// What was read, and how that went.
@@ -89,7 +89,8 @@ fn one<T: EventSink>(
     }
     let ((stats, forms), (overview, more)) = sinks;
     let overview = overview.overview();
-    Ok(filter.wants(&overview).then(|| Counted {
+    let is_wanted = filter.wants(&overview) && is_session(&overview);
+    Ok(is_wanted.then(|| Counted {
         path: item.path(),
         stats,
         overview,

@@ -22,6 +22,7 @@ use serde_json::Value;
 
 use crate::args;
 use crate::money;
+use crate::once::is_session;
 use crate::reading::{self, Item, Reading, Request, Sent, TapeState, TapesCount};
 use crate::roots::{Roots, SessionId};
 use crate::when::ago;
@@ -119,7 +120,7 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     Ok(tally.exit())
 }
 
-/// Reads one session. `None` if the filter leaves its harness out.
+/// Reads one session. `None` if the filter leaves its harness out, or the log has nothing of a session.
 fn row(
     item: &Item,
     options: &SessionOptions,
@@ -135,6 +136,9 @@ fn row(
             sink.overview()
         }
     };
+    if !is_session(&overview) {
+        return Ok(None);
+    }
     Ok(Some(Row {
         path: item.path().to_string_lossy().into_owned(),
         tape: item.state(),

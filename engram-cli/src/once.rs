@@ -10,6 +10,12 @@ use engram_command::summary::count;
 use engram_core::overview::Overview;
 use engram_core::stats::{NO_MODEL, NO_STATUS, Stats, TokenCounts};
 
+/// False for a log that has nothing of a session: old versions of Claude Code kept titles of other sessions in files of their own.
+pub fn is_session(overview: &Overview) -> bool {
+    let has_work = overview.prompts > 0 || overview.calls > 0 || overview.tokens.responses > 0;
+    has_work || overview.session_id.is_some() || overview.start.is_some()
+}
+
 /// What was read of one file, session of a store, or tape.
 pub struct Counted<T> {
     /// Where it is.

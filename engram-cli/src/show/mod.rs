@@ -42,6 +42,7 @@ use self::find::{Family, Refusal, family, log_of, several};
 use self::page::{Images, Work};
 use self::place::Place;
 use self::view::SessionView;
+use crate::once::is_session;
 
 /// The width of a view without a terminal, and the greatest width in one.
 const WIDTHS: (usize, usize) = (100, 120);
@@ -169,7 +170,8 @@ fn site(
         let file = format!("{name}.html");
         let path = directory.join(&file);
         let written = load(&family, options, !args.keys.no_redact, report).and_then(|view| {
-            if !args.filter.is_empty() && !args.filter.wants(&overview(&view)) {
+            let overview = overview(&view);
+            if !is_session(&overview) || !args.filter.wants(&overview) {
                 return Ok(None);
             }
             let images = images(&family, &view, options, report);
@@ -212,12 +214,14 @@ fn site(
     }
 }
 
-/// What a filter asks of a session.
+/// What decides whether a session has a page.
 fn overview(view: &SessionView) -> Overview {
     let mut overview = Overview::default();
     overview.harness.clone_from(&view.facts.harness);
     overview.project.clone_from(&view.facts.project);
+    overview.session_id.clone_from(&view.facts.session_id);
     (overview.start, overview.end) = view.facts.times.clone().unzip();
+    (overview.prompts, overview.calls) = (view.totals.prompts, view.totals.calls);
     overview
 }
 
