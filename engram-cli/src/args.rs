@@ -52,7 +52,6 @@ pub struct CommandLine {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-#[command(defer = true)]
 pub enum Command {
     /// Convert session logs to tapes
     ///

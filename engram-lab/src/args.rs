@@ -37,7 +37,6 @@ pub struct CommandLine {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-#[command(defer = true)]
 pub enum Command {
     /// Show what a new version of a harness has changed in its logs
     ///

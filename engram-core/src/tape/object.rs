@@ -17,8 +17,9 @@ use crate::text::Text;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Value<'t, 'n> {
     line: &'t str,
-    /// Its own node, then those of the values in it.
+    /// Its own node.
     node: &'n Node,
+    /// The nodes of the values in it.
     inner: &'n [Node],
     /// True if the line has no escapes.
     is_plain: bool,
@@ -42,7 +43,7 @@ pub(crate) struct Member<'t, 'n> {
 }
 
 impl<'t, 'n> Value<'t, 'n> {
-    /// The values of these nodes that no other one of them contains, each with its own node.
+    /// The outermost values of these nodes.
     fn each(line: &'t str, nodes: &'n [Node], is_plain: bool) -> impl Iterator<Item = Self> {
         let mut rest = nodes;
         std::iter::from_fn(move || {
@@ -92,7 +93,7 @@ impl<'t, 'n> Value<'t, 'n> {
         self.raw().parse().ok()
     }
 
-    /// The object, if this is one whose names have no escapes.
+    /// The object, if this is an object whose names have no escapes.
     pub fn object(self) -> Option<Object<'t, 'n>> {
         let object = Object {
             line: self.line,
@@ -382,7 +383,7 @@ impl<'t, 'n> Member<'t, 'n> {
     }
 }
 
-/// The string in a JSON text, if it is one without escapes.
+/// The string in a JSON text, if it is a string without escapes.
 pub(crate) fn word(raw: &str) -> Option<&str> {
     raw.strip_prefix('"')?
         .strip_suffix('"')
