@@ -40,6 +40,11 @@ shape given
   include attached
   attachment  object
     type       string         as k
+
+# Not all of their members are known.
+shape given.open
+  include attached
+  attachment  object free     omit attachment.detail
 """
 
 
@@ -92,14 +97,13 @@ def add_names(lines, name, members):
 def written(programs, given):
     """The members of attachments and notices that have no row by hand. Several types may have one row: then they stand under its name."""
     made, records = [program.written(text) for text in programs], [record for record, _ in in_rows(RECORD + BLOCK)]
-    # Of a type that no program makes, the members are not known.
-    found = {name: {program.OTHERS} for name in given if not any(name in one for one in made)}
+    found = {}
     for one in made:
         for name, members in one.items():
             record = next((record for record in records if fnmatch.fnmatch(name, record)), name)
             known = {"type"} if name in given else words_by_hand(name) | {program.OTHERS}
             found.setdefault(record, set()).update(members - known)
-    return found
+    return {name: members for name, members in found.items() if program.OTHERS not in members}
 
 
 def write_given(programs):
@@ -107,8 +111,15 @@ def write_given(programs):
     listed = {name for text in programs for name in program.listed(text) if name.startswith("attachment/")}
     by_hand = in_rows(RECORD, but=["declared.members", "given.members"])
     names = sorted(name for name in listed if not any(fnmatch.fnmatch(name, record) for record in by_hand))
+    made = [program.written(text) for text in programs]
+    rows = []
+    for name in names:
+        forms = [one[name] for one in made if name in one]
+        # Of a type that no program makes, or of one with the members of another object, they are not known.
+        shape = "given" if forms and not any(program.OTHERS in form for form in forms) else "given.open"
+        rows.append(f"\nrecord {name} in attachment context text /rendered feeds meta\n  include {shape}\n")
     with open(os.path.join(MEMBERS, "given.members"), "w", encoding="utf-8") as file:
-        file.write(GIVEN + "".join(f"\nrecord {name} in attachment context text /rendered feeds meta\n  include given\n" for name in names))
+        file.write(GIVEN + "".join(rows))
     return names
 
 
@@ -140,8 +151,7 @@ def words_by_hand(name):
 
 def without_types(names):
     made = Form()
-    made.members = {name: (False, any_value()) for name in names - {program.OTHERS}}
-    made.rest = any_value() if program.OTHERS in names else made.rest
+    made.members = {name: (False, any_value()) for name in names}
     return made
 
 

@@ -466,10 +466,13 @@ fn a_type_that_only_the_program_lists_is_what_the_model_got() {
         {"content": [{"type": "text", "text": "And no spaces."}]}
     ]);
     let usage = json!({"type": "token_usage", "used": 1, "total": 3, "remaining": 2});
+    let goals = json!({"type": "goals", "any": {"more": 1}});
     let lines = [
         memories,
         attached(2, usage.clone()),
         attached(3, json!({"type": "workflow_keyword_request"})),
+        // The program lists its name alone.
+        attached(4, goals.clone()),
     ];
     let metas = events(&lines, "meta");
     let given: Vec<(&str, Option<&str>)> = metas
@@ -482,10 +485,11 @@ fn a_type_that_only_the_program_lists_is_what_the_model_got() {
         [
             ("relevant_memories", Some("Use tabs.\nAnd no spaces.")),
             ("token_usage", Some(usage.to_string().as_str())),
-            ("workflow_keyword_request", None)
+            ("workflow_keyword_request", None),
+            ("goals", Some(goals.to_string().as_str()))
         ]
     );
     assert_eq!(unaccounted_values(&lines), [""; 0]);
-    let surprise = attached(4, json!({"type": "token_usage", "surprise": 1}));
+    let surprise = attached(5, json!({"type": "token_usage", "surprise": 1}));
     assert!(tape(&[surprise], Policy::Strict).is_err());
 }
