@@ -18,6 +18,7 @@ use crate::judge::{self, Judged};
 use crate::kept::Kept;
 use crate::lists;
 use crate::matrix::{Matrix, Outcome, Row, digest};
+use crate::process::End;
 use crate::record::Job;
 use crate::scenario::Scenario;
 use crate::shape::Shape;
@@ -212,7 +213,8 @@ impl Sweep<'_> {
                     } else {
                         format!("{}:{ran}/{of}", scenario.id)
                     };
-                    reasons.extend(skipped.iter().map(|why| format!("{} {why}", scenario.id)));
+                    let whys = skipped.into_iter().chain(ended(&own));
+                    reasons.extend(whys.map(|why| format!("{} {why}", scenario.id)));
                     recorded.push((*scenario, name));
                 }
                 // What cannot even answer a question is not tried further.
@@ -275,6 +277,14 @@ fn is_in(version: &Version, (shard, of): (usize, usize)) -> bool {
     let hash = blake3::hash(version.to_string().as_bytes());
     let number = usize::from(hash.as_bytes()[0]) << 8 | usize::from(hash.as_bytes()[1]);
     number % of.max(1) + 1 == shard
+}
+
+/// Runs that the recorder had to end, by their numbers from 1: what they recorded may lack its end.
+fn ended(runs: &[&Ran]) -> Vec<String> {
+    let late = runs.iter().enumerate();
+    let late = late.filter(|(_, run)| run.end == Some(End::Timeout));
+    late.map(|(at, _)| format!("run {}: ended at its time limit", at + 1))
+        .collect()
 }
 
 /// Runs that were skipped, by their numbers from 1, each with its reason.
@@ -360,6 +370,14 @@ mod tests {
         assert_eq!(
             not_run(&[&Ran::default(), &skipped]),
             ["run 2: no exec fork"]
+        );
+        let late = Ran {
+            end: Some(End::Timeout),
+            ..Ran::default()
+        };
+        assert_eq!(
+            ended(&[&skipped, &late, &Ran::default()]),
+            ["run 2: ended at its time limit"]
         );
     }
 }

@@ -35,6 +35,7 @@ mod notes;
 mod plan;
 mod revisions;
 mod snapshots;
+mod swept;
 #[cfg(test)]
 mod tests;
 

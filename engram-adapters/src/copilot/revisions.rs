@@ -4,6 +4,8 @@
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
 
+use super::swept::SWEPT;
+
 /// The version of the format in the first line.
 pub(super) const FORMAT: u64 = 1;
 /// Its name on a tape.
@@ -40,6 +42,6 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         tested: &["1.0.12", "1.0.40", "1.0.66", "1.0.102"],
         coverage: CLAIMS,
     }],
-    swept: &[],
+    swept: SWEPT,
     known_bad: &[],
 };

@@ -7,6 +7,8 @@ use engram_core::coverage::Coverage;
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::version::{Revision, VersionMatrix};
 
+mod swept;
+
 use super::descriptor;
 use super::revisions::{COUNTED_LINES, MOVES, OF_COUNTED_LINES, OF_STREAM, STREAM, WEAKEST};
 use crate::home_directory::{Base, HomeDirectory};
@@ -37,7 +39,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
                 coverage: OF_STREAM,
             },
         ],
-        swept: &[],
+        swept: swept::SWEPT,
         known_bad: &[],
     },
     schema_detection_strategy: "an export is recognized by its session record, as one of OpenCode, and by its version, which begins with 7. \

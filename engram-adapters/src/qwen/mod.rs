@@ -34,6 +34,7 @@ mod notes;
 mod plan;
 mod revisions;
 mod side_info;
+mod swept;
 #[cfg(test)]
 mod tests;
 

@@ -3,6 +3,8 @@
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
 
+use super::swept::SWEPT;
+
 /// The name of the format on a tape.
 pub(super) const LINES: &str = "chat-lines";
 
@@ -38,6 +40,6 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         tested: &["0.21.10", "0.24.4"],
         coverage: CLAIMS,
     }],
-    swept: &[],
+    swept: SWEPT,
     known_bad: &[],
 };

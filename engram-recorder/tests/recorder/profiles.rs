@@ -25,6 +25,8 @@ const VERSIONS: &[(&str, &str, &str)] = &[
 ];
 /// The flags that these versions have.
 const HELP: &str = "--output-format --verbose --dangerously-skip-permissions --approval-mode stream-json --skip-trust";
+/// The flags of Qwen Code, which has not all those of its origin.
+const QWEN_HELP: &str = "--output-format --approval-mode stream-json";
 const HOME: &str = "/home/dev";
 const PROJECT: &str = "/home/dev/proj";
 
@@ -92,7 +94,7 @@ fn arguments_and_files_of_the_profile_are_those_of_the_recorder() {
         let exe = ["program".to_owned()];
         let setting = Setting {
             version: &version,
-            help: HELP,
+            help: if *family == "qwen" { QWEN_HELP } else { HELP },
             home: HOME,
             project: PROJECT,
             port: 1234,

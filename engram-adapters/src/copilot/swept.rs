@@ -1,0 +1,7 @@
+//! The versions whose recordings pass every check. Generated from `matrix/copilot.tsv` (`engram-lab matrix propose`). Do not edit it.
+
+/// Oldest first.
+#[rustfmt::skip]
+pub(super) const SWEPT: &[&str] = &[
+    "1.0.102",
+];
