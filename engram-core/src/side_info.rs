@@ -94,6 +94,8 @@ pub struct SideInfo {
     pub later_calls: Vec<ParentCall>,
     /// Name of the agent.
     pub agent: Option<String>,
+    /// The model of the agent.
+    pub model: Option<String>,
     /// The working directory.
     pub cwd: Option<String>,
     /// The session's side files.
@@ -110,6 +112,7 @@ impl fmt::Debug for SideInfo {
             .field("parent_call_id", &self.parent_call_id)
             .field("later_calls", &self.later_calls)
             .field("agent", &self.agent)
+            .field("model", &self.model)
             .field("cwd", &self.cwd)
             .field("side_files", &self.side_files.is_some())
             .field("unknown_schema", &self.unknown_schema)

@@ -56,7 +56,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "acp",
-    adapter_version: "0.1.0",
+    adapter_version: "0.1.1",
     harness_family: "acp",
     matrix: MATRIX,
     schema_detection_strategy: "The answer to `initialize` has the version of the protocol. The agent's own name and version are on the tape as the \
@@ -90,6 +90,9 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("Bash", ToolKind::Execute),
         ("bash", ToolKind::Execute),
         ("run_shell_command", ToolKind::Execute),
+        ("agent", ToolKind::Delegate),
+        ("Agent", ToolKind::Delegate),
+        ("task", ToolKind::Delegate),
     ],
     ..ToolTable::EMPTY
 };

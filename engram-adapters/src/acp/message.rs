@@ -9,8 +9,8 @@ use crate::shared::value::{Field, Value, number, raw_str};
 
 /// The most digits of the fraction of a time.
 const FRACTION: usize = 9;
-/// How methods of an agent's own begin.
-const OWN: char = '_';
+/// How methods of an agent's own begin: those of the protocol with `_`, those of Qwen Code as here (recorded).
+const OWN: [&str; 3] = ["_", "craft/", "qwen/"];
 
 /// The type of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,11 @@ pub(super) fn kind_of(record: Value<'_>) -> Result<Kind, Fault> {
     let message = of_session.map(Kind::Message);
     message
         .or_else(|| PlainKind::named(&name).map(Kind::Plain))
-        .or_else(|| name.starts_with(OWN).then_some(Kind::Own))
+        .or_else(|| {
+            OWN.iter()
+                .any(|own| name.starts_with(own))
+                .then_some(Kind::Own)
+        })
         .ok_or_else(|| Fault::unrecognized(&name))
 }
 
@@ -95,6 +99,12 @@ pub(super) fn session_of(record: Value<'_>) -> Field<'_> {
     at(record, "m/params/sessionId")
         .or_else(|| at(record, "m/result/sessionId"))
         .filter(|id| id.text().is_some_and(|id| !id.is_empty()))
+}
+
+/// The sub-agent whose update this is, where the agent says it (Copilot CLI 1.0.102: recorded).
+pub(super) fn agent_of(record: Value<'_>) -> Field<'_> {
+    let meta = at(record, "m/params/update/_meta")?;
+    meta.member("github.com/copilot")?.member("agentId")
 }
 
 /// The key of a field: 0 if it is absent.

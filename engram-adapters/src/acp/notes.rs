@@ -4,8 +4,9 @@ use engram_core::emit::{Fault, Pointer};
 use engram_core::keys::{PlaceMap, hash64};
 use engram_core::steps::{Check, Record};
 
+use super::call_line::call_of;
 use super::format::MessageKind;
-use super::message::{Kind, at, key, kind_of};
+use super::message::{Kind, agent_of, at, key, kind_of};
 use super::readers::{Block, Call, Diff};
 use crate::shared::value::{Field, Value, raw_str};
 
@@ -56,6 +57,13 @@ pub(super) enum What {
     Aside,
 }
 
+impl What {
+    /// True if the client cancels the turn.
+    pub fn is_cancel(&self) -> bool {
+        matches!(self, What::Request { method, .. } if *method == MessageKind::Cancel.name())
+    }
+}
+
 /// The note of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Note {
@@ -97,11 +105,18 @@ impl Notes {
                 let is_out = is_out(record.value);
                 self.open.insert((is_out, id), (method, record.number));
             }
-            self.list.push(Note {
-                number: record.number,
-                session: key(at(record.value, "m/params/sessionId")),
-                what,
-            });
+            let mut note = |what| {
+                self.list.push(Note {
+                    number: record.number,
+                    session: key(at(record.value, "m/params/sessionId")),
+                    what,
+                });
+            };
+            note(what);
+            // A question has the arguments of its call, sometimes nothing else does (Qwen Code).
+            if kind == Kind::Message(MessageKind::RequestPermission) {
+                note(What::Call(note_of(&call_of(record.value))));
+            }
             check.identify();
         }
         let name = match kind {
@@ -132,8 +147,12 @@ impl Notes {
                 let block = check_block(content, "/m/params/update/content", check)?;
                 What::Chunk {
                     kind,
-                    message: key(update.and_then(|update| update.member("messageId"))),
-                    is_whole: kind == UpdateUserMessageChunk && is_reminder(&block),
+                    message: hash64((
+                        key(update.and_then(|update| update.member("messageId"))),
+                        key(agent_of(value)),
+                    )),
+                    is_whole: kind == UpdateUserMessageChunk && is_reminder(&block)
+                        || is_notice(value),
                 }
             }
             Kind::Message(kind @ (UpdateToolCall | UpdateToolCallUpdate)) => {
@@ -182,6 +201,11 @@ pub(super) fn is_reminder(block: &Block<'_>) -> bool {
     raw_str(block.text()).starts_with("<system-reminder>")
 }
 
+/// True for a piece of an answer with words of the agent's program (Qwen Code 0.24.4: recorded).
+pub(super) fn is_notice(record: Value<'_>) -> bool {
+    raw_str(at(record, "m/params/update/_meta/source")) == "background_notification"
+}
+
 fn is_out(record: Value<'_>) -> bool {
     raw_str(record.member("dir")) == "out"
 }
@@ -215,11 +239,16 @@ fn check_call(call: Field<'_>, pointer: &'static str) -> Result<CallNote, Fault>
     }
 }
 
+/// True for arguments without those of the model: Kilo gives a command its directory before they come.
+fn is_empty(input: Value<'_>) -> bool {
+    input.is_object() && input.members().all(|(name, _)| name == "cwd")
+}
+
 /// What a line says about a call.
 pub(super) fn note_of(call: &Call<'_>) -> CallNote {
     CallNote {
         call: key(call.id()),
-        args: key(call.input().filter(|input| !input.is_empty_object())),
+        args: key(call.input().filter(|input| !is_empty(*input))),
         has_name: name_of(call).is_some(),
         has_title: !raw_str(call.title()).is_empty(),
         has_kind: call.kind().is_some(),

@@ -25,6 +25,8 @@ pub(super) struct CallPlan {
     pub diff: Option<usize>,
     /// The line at which the call ended.
     pub end: Option<usize>,
+    /// The client cancelled the turn before the call ended.
+    pub is_cancelled: bool,
 }
 
 /// How a line belongs to a message in pieces.
@@ -112,17 +114,7 @@ fn answers(notes: &[Note], plan: &mut Plan) {
                 plan.replays.extend(of_session.map(numbers));
             }
             "session/prompt" => {
-                let is_cancel = |note: &&Note| {
-                    let is_of = note.session == *asked;
-                    is_of
-                        && matches!(
-                            note.what,
-                            What::Request {
-                                method: "session/cancel",
-                                ..
-                            }
-                        )
-                };
+                let is_cancel = |note: &&Note| note.session == *asked && note.what.is_cancel();
                 plan.answered_cancels
                     .extend(between().filter(is_cancel).map(numbers));
             }
@@ -195,7 +187,11 @@ type Known = (usize, u64);
 /// The calls. An id may come again: an update is of the last call of its id that has not ended, else of the last one.
 fn calls(notes: &[Note], plan: &mut Plan) {
     let mut known: KeyMap<Vec<Known>> = key_map();
+    let mut cancelled: KeyMap<usize> = key_map();
     for note in notes {
+        if note.what.is_cancel() {
+            cancelled.insert(note.session, note.number);
+        }
         let What::Call(of) = note.what else {
             continue;
         };
@@ -213,7 +209,10 @@ fn calls(notes: &[Note], plan: &mut Plan) {
         let last = last.unwrap_or(known.len() - 1);
         let (at, args) = &mut known[last];
         plan.call_of.insert(note.number, *at);
-        take(&mut plan.calls[*at], args, &of, note.number);
+        let call = &mut plan.calls[*at];
+        take(call, args, &of, note.number);
+        let cancel = cancelled.get(&note.session);
+        call.is_cancelled |= call.end == Some(note.number) && cancel > Some(&call.first);
     }
     for call in &mut plan.calls {
         // An agent that never says arguments may have them in the title.

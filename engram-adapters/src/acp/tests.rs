@@ -382,3 +382,57 @@ fn what_is_said_again_or_says_nothing_is_no_event() {
         (&1.into(), &1.into())
     );
 }
+
+#[test]
+fn the_arguments_of_a_call_may_be_in_the_question_alone() {
+    let args = json!({"command": "ls"});
+    let question = json!({"id": 5, "method": "session/request_permission", "params": {
+        "sessionId": "s", "options": [{"optionId": "y", "name": "yes", "kind": "allow_once"}],
+        "toolCall": {"toolCallId": "c", "kind": "execute", "rawInput": args}
+    }});
+    let begin = json!({
+        "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Shell", "rawInput": {"cwd": "/p"}, "_meta": {"toolName": "sh"}
+    });
+    let cancel = json!({"method": "session/cancel", "params": {"sessionId": "s"}});
+    let failed =
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "failed"});
+    let text = log(&[
+        prompt(4, "s", "go"),
+        update("s", begin),
+        (false, question),
+        (true, cancel),
+        update("s", failed),
+    ]);
+    let tape = convert(&text, Policy::Strict).unwrap();
+    let calls = events(&tape, "tool.call");
+    assert_eq!(calls.len(), 1);
+    assert_eq!(
+        (&calls[0]["tool"], &calls[0]["args"]),
+        (&"sh".into(), &args)
+    );
+    let asked = tape.iter().find(|event| event["label"] == "permission");
+    assert_eq!(asked.unwrap()["tool"], "sh");
+    assert_eq!(events(&tape, "tool.result")[0]["status"], "cancelled");
+}
+
+#[test]
+fn an_agent_that_adds_up_tokens_has_those_of_each_turn() {
+    let usage = |id: u64, input: u64| {
+        let usage = json!({"inputTokens": input, "outputTokens": 0, "totalTokens": input});
+        let result = json!({"stopReason": "end_turn", "usage": usage});
+        (false, json!({"id": id, "result": result}))
+    };
+    let text = log(&[
+        prompt(4, "s", "a"),
+        usage(4, 500),
+        prompt(5, "s", "b"),
+        usage(5, 600),
+    ]);
+    let text = text.replace(r#""name":"a","version""#, r#""name":"Copilot","version""#);
+    let tape = convert(&text, Policy::Strict).unwrap();
+    let inputs: Vec<_> = tape
+        .iter()
+        .filter_map(|event| event["tokens"]["input"].as_u64())
+        .collect();
+    assert_eq!(inputs, [500, 100]);
+}

@@ -65,7 +65,8 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "read.no_total",
-        reason: "a read of a part does not say how many lines the file has",
+        reason: "a read of a part does not say how many lines the file has. An empty last line that it shows may be the end of the file and no line: the \
+                 read leaves it out",
         fixture: "1.0.12/files",
     },
     Gap {
@@ -78,7 +79,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "copilot",
-    adapter_version: "0.1.0",
+    adapter_version: "0.1.1",
     harness_family: "copilot",
     matrix: MATRIX,
     schema_detection_strategy: "The first line has the version of the format and that of Copilot CLI.",

@@ -8,7 +8,7 @@ use super::format::mark;
 use super::readers::{Event, Session};
 use super::revisions;
 use crate::shared::time::tape_time;
-use crate::shared::value::{StructuralIndex, Value, count, has_members, parse, text};
+use crate::shared::value::{StructuralIndex, Value, count, has_members, owned, parse};
 
 /// Members of every line.
 const LINE: &[&str] = &["type", "data", "id", "timestamp", "parentId"];
@@ -42,7 +42,6 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
     with_start(head, |value| {
         let event = Event::lenient(value);
         let start = Session::lenient_opt(event.data());
-        let owned = |field| text(field).map(|text| text.decode_lossy().into_owned());
         // A version of the format that is no number is a fault of the record.
         let format = event.data().and_then(|data| count(data.member("version")));
         let is_known = format.is_none_or(|format| format == revisions::FORMAT);

@@ -122,6 +122,6 @@ impl Conversion for Session {
     }
 
     fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
-        self.events.envelope(record.value, out);
+        self.events.envelope(record, out);
     }
 }

@@ -3,18 +3,20 @@
 use engram_core::emit::{Fault, Pointer};
 use engram_core::keys::hash64;
 use engram_core::steps::{Check, Record};
-use engram_core::text::canonical_json;
+use engram_core::text::{Text, canonical_json};
 use engram_core::tool_kind::ToolKind;
 
 use super::descriptor::TOOLS;
 use super::diff::sections;
 use super::format::EventKind;
 use super::readers::{
-    Answer, Context, Counts, End, Event, Output, Prompt, Request, Session, Shell, Start,
+    Answer, Context, Counts, End, Event, Notice, Output, Prompt, Request, Session, Shell, Start,
 };
 use crate::shared::pending_calls::PendingCalls;
 use crate::shared::time::{millis, tape_time};
-use crate::shared::value::{Field, Value, elements, has_members, is_true, raw_str, text};
+use crate::shared::value::{
+    Field, Value, elements, has_members, is_true, non_empty_text, owned, raw_str, required, text,
+};
 
 /// The kind of a record.
 ///
@@ -48,6 +50,8 @@ pub(super) enum Fact {
     Changed { path: u64, call: Option<usize> },
     /// Something else happened in a turn.
     Worked,
+    /// The records before this one are copies of another session.
+    Forked,
 }
 
 /// A fact, and its record.
@@ -121,6 +125,7 @@ impl Notes {
                 Vec::new()
             }
             EventKind::SessionShutdown => vec![Fact::Ended],
+            EventKind::SessionInfo if fork_of(data).is_some() => vec![Fact::Forked],
             EventKind::UserMessage => {
                 required(Prompt::strict(data, "/data")?.content(), "/data/content")?;
                 match event.agent() {
@@ -146,9 +151,7 @@ impl Notes {
 
     fn set_directory(&mut self, context: Option<Value<'_>>) {
         let context = Context::lenient_opt(context);
-        if let Some(cwd) = text(context.cwd()) {
-            self.cwd = cwd.decode_lossy().into_owned();
-        }
+        self.cwd = owned(context.cwd()).unwrap_or_default();
     }
 
     fn start(&mut self, data: Value<'_>, number: usize) -> Result<Vec<Fact>, Fault> {
@@ -236,14 +239,36 @@ fn arguments(args: Field<'_>) -> u64 {
     hash64(args.map(|args| canonical_json(args.raw())))
 }
 
+/// The sub-agent that a record is of: its id, or, in versions that give agents none, the call that started it.
+pub(super) fn agent_of(value: Value<'_>) -> Option<Text<'_>> {
+    let event = Event::lenient(value);
+    let member = |name| event.data().and_then(|data| data.member(name));
+    let call: Field<'_> = match raw_str(value.member("type")) {
+        "subagent.started" | "subagent.completed" | "subagent.failed" => member("toolCallId"),
+        _ => member("parentToolCallId"),
+    };
+    non_empty_text(event.agent()).or(non_empty_text(call))
+}
+
+/// The session that this one was forked from, as the notice behind the copied records says: `Forked from "NAME" (ID) as ...` (1.0.92 and 1.0.102:
+/// recorded).
+pub(super) fn fork_of(data: Value<'_>) -> Option<String> {
+    let notice = Notice::lenient(data);
+    let message = owned(notice.message()).filter(|_| raw_str(notice.info()) == "fork")?;
+    let mut ids = message
+        .strip_prefix("Forked from \"")?
+        .split("\" (")
+        .skip(1);
+    let is_id = |id: &&str| {
+        id.len() == 36
+            && id
+                .bytes()
+                .all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+    };
+    ids.find_map(|rest| rest.split(')').next().filter(is_id).map(str::to_owned))
+}
+
 /// The key of a path. A diff has it without the `/` at its beginning.
 pub(super) fn path_key(path: &str) -> u64 {
     hash64(path.trim_start_matches('/'))
-}
-
-fn required(field: Field<'_>, at: &str) -> Result<(), Fault> {
-    match field {
-        Some(_) => Ok(()),
-        None => Err(Fault::malformed(at, "a value", "nothing")),
-    }
 }

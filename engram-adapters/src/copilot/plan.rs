@@ -33,12 +33,19 @@ pub(super) struct Plan {
     pub turns: PlaceMap<usize, Turn>,
     /// The last records of turns, with the record of their prompt.
     pub ends: PlaceMap<usize, usize>,
+    /// The notice that the session is a fork. All before it but the start of the session are copies.
+    pub fork: Option<usize>,
 }
 
 /// Decides about all records.
 pub(super) fn plan(notes: &Notes, snapshots: &[Snapshot]) -> Plan {
     let facts = &notes.facts;
-    let mut plan = Plan::default();
+    // A fork of a fork has copied notices, too.
+    let fork = facts.iter().rfind(|note| note.fact == Fact::Forked);
+    let mut plan = Plan {
+        fork: fork.map(|note| note.number),
+        ..Plan::default()
+    };
     counts(facts, &mut plan);
     sums(facts, &mut plan);
     calls(facts, &mut plan);

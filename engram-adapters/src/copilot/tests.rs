@@ -106,7 +106,7 @@ fn a_call_that_no_response_has_is_the_persons() {
         ("tool.execution_start", &call),
         ("tool.execution_complete", result),
     ]);
-    assert_eq!(names(&own), "tool.call tool.result");
+    assert_eq!(names(&own), "tool.call tool.result context");
     assert_eq!(
         (&own[1]["exit"], &own[1]["tool"]),
         (&2.into(), &"bash".into())
@@ -212,4 +212,75 @@ fn a_signature_is_not_on_the_tape() {
         ("msg.out".into(), &true.into())
     );
     assert!(!events[0].to_string().contains("c2lnbmF0dXJl"));
+}
+
+#[test]
+fn a_run_without_a_counted_request_repeats_the_sums_of_the_runs_before() {
+    let usage = r#"{"usage":{"model":"m","inputTokens":700,"outputTokens":350,"cacheReadTokens":0,"cacheWriteTokens":0}}"#;
+    let resume = format!("{RESUME},\"sessionLimits\":null}}");
+    let (first, more) = (sums(700, 350), sums(800, 400));
+    let tokens = |last: &str| -> Vec<Value> {
+        let events = events(&[
+            ("session.usage_record", usage),
+            ("session.shutdown", &first),
+            ("session.resume", &resume),
+            ("session.shutdown", last),
+        ]);
+        let usages = events.iter().filter(|event| event["label"] == "usage");
+        usages
+            .map(|usage| usage["tokens"]["input"].clone())
+            .collect()
+    };
+    assert_eq!(tokens(&first), [700]);
+    assert_eq!(tokens(&more), [700, 100]);
+}
+
+#[test]
+fn what_a_fork_begins_with_is_a_copy() {
+    let other = "d178c422-303c-40ab-8538-e7f4e2315280";
+    let notice = |of: &str| {
+        format!(
+            r#"{{"infoType":"fork","message":"Forked from \"a \\\"b\\\" (c)\" ({of}) as \"d\" (s)."}}"#
+        )
+    };
+    let (first, last) = (notice(&other.replace('d', "e")), notice(other));
+    let prompt = r#"{"content":"hello"}"#;
+    let events = events(&[
+        ("user.message", prompt),
+        ("session.info", &first),
+        ("session.info", &last),
+        ("user.message", prompt),
+    ]);
+    let copies: Vec<bool> = events.iter().map(|event| event["replay"] == true).collect();
+    assert_eq!(names(&events), "msg.in system session system msg.in");
+    assert_eq!(copies, [true, true, false, false, false]);
+    assert_eq!(events[2]["fork_of"], other);
+}
+
+#[test]
+fn the_line_behind_an_output_is_the_harnesss() {
+    let call = r#"{"toolCallId":"c","toolName":"bash","arguments":{"command":"ls"}}"#;
+    let result = r#"{"toolCallId":"c","success":true,"result":{"content":"a\nb\n<shellId: 0 completed with exit code 4>"}}"#;
+    let events = events(&[
+        ("tool.execution_start", call),
+        ("tool.execution_complete", result),
+    ]);
+    assert_eq!(names(&events), "tool.call tool.result context");
+    assert_eq!(
+        (&events[1]["stdout"], &events[1]["exit"]),
+        (&"a\nb".into(), &4.into())
+    );
+    assert_eq!(events[2]["text"], "<shellId: 0 completed with exit code 4>");
+}
+
+#[test]
+fn a_fact_is_stated_again_when_it_changes() {
+    let model = |model: &str| format!(r#"{{"newModel":"{model}"}}"#);
+    let (one, two) = (model("m"), model("n"));
+    let changes = [&one, &one, &two].map(|data| ("session.model_change", data.as_str()));
+    let models: Vec<Value> = events(&changes)
+        .iter()
+        .map(|event| event["model"].clone())
+        .collect();
+    assert_eq!(models, ["m".into(), Value::Null, "n".into()]);
 }

@@ -22,7 +22,7 @@ pub(super) const HOMES: &[HomeDirectory] = &[
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "kilo",
-    adapter_version: "0.1.0",
+    adapter_version: "0.1.1",
     harness_family: "kilo",
     matrix: VersionMatrix {
         revisions: &[

@@ -8,7 +8,7 @@ use super::format::mark;
 use super::readers::Header;
 use super::revisions;
 use crate::shared::time::tape_time;
-use crate::shared::value::{StructuralIndex, Value, count, has_members, parse, text};
+use crate::shared::value::{StructuralIndex, Value, count, has_members, owned, parse};
 
 /// Members of every header.
 const HEADER: &[&str] = &["type", "version", "id", "timestamp", "cwd"];
@@ -46,7 +46,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
     with_header(head, |value| {
         let header = Header::lenient(value);
         Identity {
-            session_id: text(header.id()).map(|id| id.decode_lossy().into_owned()),
+            session_id: owned(header.id()),
             start: tape_time(header.timestamp()).map(|time| time.into_owned()),
             // A version that is no number is a fault of the header.
             schema: count(header.version())

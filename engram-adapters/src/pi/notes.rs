@@ -8,7 +8,7 @@ use engram_core::text::Text;
 use super::format::EntryKind;
 use super::readers::{Block, Entry, Header, Message};
 use crate::shared::time::{millis, tape_time};
-use crate::shared::value::{Field, Value, count, raw_str, text};
+use crate::shared::value::{Field, Value, count, raw_str, required, text};
 
 /// Where the blocks of a message are.
 pub(super) const CONTENT: &str = "/message/content";
@@ -168,12 +168,5 @@ fn check_block(value: Value<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         "thinking" => required(block.thinking(), "/thinking"),
         "toolCall" => required(block.id(), "/id").and(required(block.name(), "/name")),
         other => check.unknown_block(other),
-    }
-}
-
-fn required(field: Field<'_>, at: &str) -> Result<(), Fault> {
-    match field {
-        Some(_) => Ok(()),
-        None => Err(Fault::malformed(at, "a value", "nothing")),
     }
 }

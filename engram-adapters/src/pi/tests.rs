@@ -100,3 +100,20 @@ fn a_signature_is_not_on_the_tape() {
             .any(|event| event.to_string().contains(signature))
     );
 }
+
+#[test]
+fn an_edit_is_of_the_file_that_its_patch_names() {
+    let call = r#"{"type":"message","id":"b","parentId":"a","timestamp":"2026-11-28T10:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"edit","arguments":{"path":"asked.py"}}],"api":"x","provider":"p","model":"m","usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"toolUse","timestamp":2}}"#;
+    let result = r#"{"type":"message","id":"d","parentId":"b","timestamp":"2026-11-28T10:00:03.000Z","message":{"role":"toolResult","toolCallId":"c","toolName":"edit","content":[{"type":"text","text":"done"}],"details":{"diff":"-1 a\n+1 b","patch":"--- /p/other.py\n+++ /p/other.py\n@@ -1,1 +1,1 @@\n-a\n+b\n"},"isError":false,"timestamp":3}}"#;
+    let tape = convert(&[HEADER, PROMPT, call, result], Policy::Strict).unwrap();
+    let edit = tape.iter().find(|event| event["k"] == "code.edit").unwrap();
+    assert_eq!(edit["file"], "/p/other.py");
+}
+
+#[test]
+fn tools_that_are_removed_are_named() {
+    let system = r#"{"type":"message","id":"b","parentId":"a","timestamp":"2026-11-28T10:00:02.000Z","message":{"role":"system","content":"","toolsRemoved":[{"name":"lab"}],"timestamp":2}}"#;
+    let tape = convert(&[HEADER, PROMPT, system], Policy::Strict).unwrap();
+    assert_eq!(tape[3]["name"], "tools_removed");
+    assert_eq!(tape[3]["text"], r#"[{"name":"lab"}]"#);
+}

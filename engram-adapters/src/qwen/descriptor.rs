@@ -11,7 +11,8 @@ use crate::shared::tool_table::ToolTable;
 const GAPS: &[Gap] = &[
     Gap {
         code: "edit.shell",
-        reason: "a shell command that changes files leaves no record of the change",
+        reason: "a shell command or a hook that changes files leaves no record of the change: the hash of a file after an edit is that of the text that \
+                 the call wrote",
         fixture: "0.24.4/main",
     },
     Gap {
@@ -59,7 +60,8 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "read.no_lines",
-        reason: "an empty file is returned as a notice, which the file itself may have: its read has no lines",
+        reason: "an empty file is returned as a notice, which the file itself may have: its read has no lines. Words of hooks and reminders stand behind a \
+                 file without a mark, so a read whose text goes on behind an empty line and has no line end has none either",
         fixture: "0.24.4/files",
     },
     Gap {
@@ -73,7 +75,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "qwen",
-    adapter_version: "0.1.0",
+    adapter_version: "0.1.1",
     harness_family: "qwen",
     matrix: MATRIX,
     schema_detection_strategy: "Each line has the version of Qwen Code.",
@@ -116,6 +118,8 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("tool_search", ToolKind::Search),
         ("save_memory", ToolKind::Other),
         ("tool_call", ToolKind::Other),
+        // It calls tools of MCP servers.
+        ("tool_call", ToolKind::Mcp),
         ("lsp", ToolKind::Search),
     ],
     prefixes: &[("mcp__", ToolKind::Mcp)],

@@ -7,7 +7,7 @@ use memchr::memmem;
 use super::format::mark;
 use super::readers::Line;
 use crate::shared::time::tape_time;
-use crate::shared::value::{Field, Value, find_line, has_members, text};
+use crate::shared::value::{Value, find_line, has_members, owned};
 
 /// How many lines are looked at.
 const MAX_LINES: usize = 32;
@@ -62,7 +62,6 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
 
 /// Session, sub-agent, version and start.
 pub(super) fn identify(head: &Head<'_>) -> Identity {
-    let owned = |field: Field<'_>| text(field).map(|text| text.decode_lossy().into_owned());
     find_line(candidates(head), |value| {
         marks_of(value).next()?;
         let line = Line::lenient(value);

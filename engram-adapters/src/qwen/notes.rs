@@ -6,7 +6,7 @@ use engram_core::steps::{Check, Record};
 
 use super::format::LineKind;
 use super::readers::{Answer, Call, CallResult, Counts, Line, Message, Part, Response, Telemetry};
-use crate::shared::value::{Field, Value, count, elements, raw_str, text};
+use crate::shared::value::{Field, Value, count, elements, raw_str, required, text};
 
 /// Where the parts of a message are.
 pub(super) const PARTS: &str = "/message/parts";
@@ -188,7 +188,12 @@ pub(super) fn display_of(display: Field<'_>) -> &'static str {
     let Some(display) = display else {
         return "";
     };
-    match raw_str(display.member("type")) {
+    let kind = display.member("type");
+    // A form that has a type has it as a text. That of commands has no members but those of the table.
+    if kind.is_some_and(|kind| kind.text().is_none()) {
+        return "shell";
+    }
+    match raw_str(kind) {
         "shell_result" => "shell",
         "task_execution" => "task",
         "" if ["fileDiff", "newContent"]
@@ -237,12 +242,5 @@ fn check_event(kind: LineKind, event: &Telemetry<'_>) -> Result<(), Fault> {
             required(event.call_id(), "/systemPayload/uiEvent/call_id")
         }
         _ => Ok(()),
-    }
-}
-
-fn required(field: Field<'_>, at: &str) -> Result<(), Fault> {
-    match field {
-        Some(_) => Ok(()),
-        None => Err(Fault::malformed(at, "a value", "nothing")),
     }
 }

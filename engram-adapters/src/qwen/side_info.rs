@@ -1,4 +1,4 @@
-//! Files beside a sub-agent's log: `agent-<id>.meta.json` names the call that started it.
+//! Files beside a sub-agent's log: `agent-<id>.meta.json` names the call that started it, and its model.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use engram_core::adapter::{Identity, SideInfo};
 use engram_core::head::Head;
 
 use crate::shared::neighbours::Neighbours;
-use crate::shared::value::{StructuralIndex, parse, text};
+use crate::shared::value::{StructuralIndex, owned, parse};
 
 /// What the files around the log at `path` add to it.
 pub(super) fn side_info(path: &Path, _: &Head<'_>, identity: &Identity) -> SideInfo {
@@ -21,15 +21,18 @@ pub(super) fn side_info(path: &Path, _: &Head<'_>, identity: &Identity) -> SideI
         .file_name()
         .and_then(|name| files.text(Path::new(name)));
     info.parent_session_id.clone_from(&identity.session_id);
-    info.parent_call_id = meta.as_deref().and_then(starting_call);
+    add(&mut info, &meta.unwrap_or_default());
     info.side_files = Some(Arc::new(files));
     info
 }
 
-fn starting_call(meta: &str) -> Option<String> {
+/// The call that started the sub-agent, and its model. The lines of a sub-agent name no model.
+fn add(info: &mut SideInfo, meta: &str) {
     let mut index = StructuralIndex::default();
-    let meta = parse(meta, &mut index).ok()?;
-    text(meta.member("toolUseId")).map(|call| call.decode_lossy().into_owned())
+    if let Ok(meta) = parse(meta, &mut index) {
+        info.parent_call_id = owned(meta.member("toolUseId"));
+        info.model = owned(meta.member("model"));
+    }
 }
 
 #[cfg(test)]
@@ -37,9 +40,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_beside_a_log_names_the_call() {
-        let meta = r#"{"agentId":"general-purpose-call_1","toolUseId":"call_1"}"#;
-        assert_eq!(starting_call(meta).as_deref(), Some("call_1"));
-        assert_eq!(starting_call("{}"), None);
+    fn the_file_beside_a_log_names_the_call_and_the_model() {
+        let of = |meta: &str| {
+            let mut info = SideInfo::default();
+            add(&mut info, meta);
+            (info.parent_call_id, info.model)
+        };
+        let meta = r#"{"agentId":"general-purpose-call_1","toolUseId":"call_1","model":"m"}"#;
+        assert_eq!(of(meta), (Some("call_1".to_owned()), Some("m".to_owned())));
+        assert_eq!(of("{}"), (None, None));
+        assert_eq!(of("no JSON"), (None, None));
     }
 }

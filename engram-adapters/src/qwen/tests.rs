@@ -152,3 +152,54 @@ fn a_line_of_another_type_is_a_fault() {
     let tape = convert(&lines, Policy::Permissive).unwrap();
     assert_eq!(names(&tape), ["session", "msg.in", "unrecognized"]);
 }
+
+#[test]
+fn a_tool_that_is_not_in_the_list_is_called_by_another_one() {
+    let args = json!({"name": "mcp__lab__plain", "arguments": {"q": "x"}});
+    let call = json!([{"functionCall": {"id": "c", "name": "tool_call", "args": args}}]);
+    let tape = strict(&[
+        prompt("a", None),
+        line("b", Some("a"), "assistant", said("model", call)),
+    ]);
+    let call = tape.iter().find(|event| event["k"] == "tool.call").unwrap();
+    assert_eq!(
+        (&call["tool"], &call["server"], &call["kind"], &call["args"]),
+        (&"tool_call".into(), &"lab".into(), &"mcp".into(), &args)
+    );
+}
+
+#[test]
+fn a_reminder_in_a_part_of_its_own_is_the_harnesss() {
+    let reminder = "<system-reminder>\n2 agents.\n</system-reminder>\n\n";
+    let both = said("user", json!([{"text": reminder}, {"text": "go on"}]));
+    let alone = said("user", json!([{"text": reminder}]));
+    let tape = strict(&[
+        line("a", None, "user", both),
+        line("b", Some("a"), "user", alone),
+    ]);
+    assert_eq!(names(&tape), ["session", "context", "msg.in", "msg.in"]);
+    assert_eq!(tape[2]["name"], "reminder");
+}
+
+#[test]
+fn the_state_of_a_sub_agent_is_no_event() {
+    let payload = json!({"systemPayload": {"callId": "c", "subagentSessionReady": true}, "subtype": "agent_session_ready"});
+    let tape = strict(&[prompt("a", None), line("b", Some("a"), "system", payload)]);
+    assert_eq!(names(&tape), ["session", "msg.in"]);
+    assert_eq!(tape[3]["ledger"]["bookkeeping"], 1);
+}
+
+#[test]
+fn the_words_of_a_response_that_no_line_has_are_kept() {
+    let event = json!({"event.name": "qwen-code.api_response", "event.timestamp": "2026-11-28T10:00:00.000Z", "response_text": "half", "model": "m", "response_id": "r"});
+    let payload = json!({"systemPayload": {"uiEvent": event}, "subtype": "ui_telemetry"});
+    let tape = convert(
+        &[prompt("a", None), line("b", Some("a"), "system", payload)],
+        Policy::Permissive,
+    );
+    let system = tape
+        .unwrap()
+        .into_iter()
+        .find(|event| event["label"] == "system");
+    assert_eq!(system.unwrap()["text"], "half");
+}

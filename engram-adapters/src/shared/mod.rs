@@ -5,6 +5,7 @@
 //! | parse a record, read its members | [`value`], [`view`] |
 //! | read a document that contains a list of records | [`document`], [`json`] |
 //! | match results with calls, know a repeat | [`pending_calls`], [`seen`] |
+//! | know what the log said before | [`stated`] |
 //! | keep the sessions of one artifact apart, map tool names to kinds | [`by_session`], [`tool_table`] |
 //! | convert times to the tape's form | [`time`] |
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
@@ -26,6 +27,7 @@ pub mod remembered;
 pub mod search;
 pub mod seen;
 pub mod spans;
+pub mod stated;
 pub mod time;
 pub mod tool_table;
 pub mod value;

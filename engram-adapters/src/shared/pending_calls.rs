@@ -11,6 +11,15 @@ const MAX_EARLIER: usize = 64;
 /// The most open calls. Beyond it the oldest is forgotten; its result then lacks the facts of the call.
 const MAX_OPEN: usize = 4096;
 
+/// Where a call is: its record, and the number of its part in the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallPlace {
+    /// The number of the record.
+    pub record: usize,
+    /// The number of the part, from 0.
+    pub part: usize,
+}
+
 /// Facts of each open call, by call id. Bounded: at most 4096 calls.
 ///
 /// ```

@@ -4,6 +4,11 @@ use std::borrow::Cow;
 
 use engram_core::tool_kind::ToolKind;
 
+/// The server of a tool with the name `mcp__<server>__<tool>`.
+pub fn mcp_server(tool: &str) -> Option<&str> {
+    Some(tool.strip_prefix("mcp__")?.split_once("__")?.0)
+}
+
 /// A harness's tool names and their kinds.
 ///
 /// ```

@@ -1,5 +1,6 @@
 //! Reading fields of a record: the value types, and functions that take a field which may be absent.
 
+use engram_core::emit::Fault;
 use engram_core::event::Number;
 use engram_core::text::Text;
 
@@ -61,6 +62,22 @@ pub fn text(field: Field<'_>) -> Option<Text<'_>> {
 #[inline(always)]
 pub fn non_empty_text(field: Field<'_>) -> Option<Text<'_>> {
     field.and_then(Value::non_empty_text)
+}
+
+/// The text of a field as a string, if it is one. Half surrogate pairs are U+FFFD in it.
+pub fn owned(field: Field<'_>) -> Option<String> {
+    text(field).map(|text| text.decode_lossy().into_owned())
+}
+
+/// Checks that a field is there.
+///
+/// # Errors
+/// [`Fault::Malformed`] at this pointer if it is absent.
+pub fn required(field: Field<'_>, pointer: &str) -> Result<(), Fault> {
+    match field {
+        Some(_) => Ok(()),
+        None => Err(Fault::malformed(pointer, "a value", "nothing")),
+    }
 }
 
 /// The text of a field, if it is not empty and another one than `before`, which it then replaces. For a fact that lines repeat.

@@ -16,7 +16,7 @@ use crate::acp::message::{at, key};
 use crate::acp::notes::name_of;
 use crate::acp::plan::CallPlan;
 use crate::acp::readers::Call;
-use crate::shared::value::{Field, Value, raw_str, text};
+use crate::shared::value::{Value, owned, raw_str, text};
 
 /// The kind of a call: by its name, else by the word of the protocol for what it does.
 fn kind_of(tool: &str, word: &str) -> ToolKind {
@@ -33,7 +33,8 @@ pub fn update(
 ) -> Outcome {
     let update = call_of(record.value);
     if record.number == plan.args {
-        call(state, record, (plan, &update), out);
+        let pointer = Pointer::At("/m/params/update");
+        call(state, tool_of(record, plan), (&update, pointer), out);
     }
     if Some(record.number) == plan.end {
         result((connection, state), record, (plan, &update), out);
@@ -50,42 +51,50 @@ pub fn update(
     }
 }
 
-fn decoded(field: Field<'_>) -> Option<String> {
-    text(field).map(|text| text.decode_lossy().into_owned())
-}
-
-/// The call: the agent's name of the tool, else the word of the protocol for what it does.
-fn call(
-    state: &mut State,
-    record: &Record<'_>,
-    (plan, update): (&CallPlan, &Call<'_>),
-    out: &mut Emitter<'_>,
-) {
+/// The name of the tool: the agent's, else the word of the protocol for what it does. With the kind of the tool.
+fn tool_of(record: &Record<'_>, plan: &CallPlan) -> (String, ToolKind) {
     let word = read(record, plan.kind, |call| raw_str(call.kind()).to_owned());
     let word = word.unwrap_or_default();
-    let name = read(record, plan.name, |call| decoded(name_of(call))).flatten();
-    let name = name.or_else(|| read(record, plan.title, |call| decoded(call.title())).flatten());
+    let name = read(record, plan.name, |call| owned(name_of(call))).flatten();
+    let name = name.or_else(|| read(record, plan.title, |call| owned(call.title())).flatten());
     let tool = name
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| match word.as_str() {
             "" => ToolKind::Other.as_str().to_owned(),
             word => word.to_owned(),
         });
-    let call = ToolCall {
-        call_id: text(update.id()),
-        args: update.input().map(Value::raw),
-        ..ToolCall::new(Text::Plain(&tool), kind_of(&tool, &word))
+    let kind = kind_of(&tool, &word);
+    (tool, kind)
+}
+
+/// The call.
+fn call(
+    state: &mut State,
+    (tool, kind): (String, ToolKind),
+    (call, pointer): (&Call<'_>, Pointer<'_>),
+    out: &mut Emitter<'_>,
+) {
+    let event = ToolCall {
+        call_id: text(call.id()),
+        args: call.input().map(Value::raw),
+        ..ToolCall::new(Text::Plain(&tool), kind)
     };
-    out.emit(call, Pointer::At("/m/params/update"));
-    state.calls.open(key(update.id()), tool);
+    out.emit(event, pointer);
+    state.calls.open(key(call.id()), tool);
 }
 
 /// The agent asks whether a call may run.
-pub fn ask(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) {
-    let call = call_of(record.value);
-    let tool = state.calls.get(key(call.id())).map(String::as_str);
-    let asked = Decision::Ask.of_call(tool.map(Text::Plain), text(call.id()), None);
-    out.emit(asked, Pointer::At("/m/params/toolCall"));
+pub fn ask(state: &mut State, record: &Record<'_>, plan: Option<&CallPlan>, out: &mut Emitter<'_>) {
+    let asked = call_of(record.value);
+    let pointer = Pointer::At("/m/params/toolCall");
+    let tool = plan.map(|plan| tool_of(record, plan));
+    if let (Some(plan), Some(tool)) = (plan, &tool)
+        && plan.args == record.number
+    {
+        call(state, tool.clone(), (&asked, pointer), out);
+    }
+    let tool = tool.as_ref().map(|(tool, _)| Text::Plain(tool));
+    out.emit(Decision::Ask.of_call(tool, text(asked.id()), None), pointer);
 }
 
 /// The person's answer. What an option allows is in the question.
@@ -131,6 +140,7 @@ fn result(
     let status = match is_ok {
         true => Status::Ok,
         false if state.denied.contains(&key(update.id())) => Status::Denied,
+        false if plan.is_cancelled => Status::Cancelled,
         false => Status::Error,
     };
     let exit = exit(update);

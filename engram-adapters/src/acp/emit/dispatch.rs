@@ -9,7 +9,7 @@ use engram_core::text::Text;
 use super::state::{Connection, State};
 use super::{calls, session, words};
 use crate::acp::format::{LogKind, MessageKind};
-use crate::acp::message::{Kind, at, kind_of, session_of, time_of};
+use crate::acp::message::{Kind, agent_of, at, kind_of, session_of, time_of};
 use crate::acp::plan::Plan;
 use crate::shared::by_session::BySession;
 use crate::shared::value::{Value, is_true, raw_str, text};
@@ -66,7 +66,8 @@ impl Events {
         if let Some(id) = text(session) {
             let id = id.decode_lossy();
             self.sessions.switch_to(&id);
-            out.set_source(Some(&id), None);
+            let agent = text(agent_of(record.value)).map(|agent| agent.decode_lossy());
+            out.set_source(Some(&id), agent.as_deref());
         }
         out.set_header(RecordHeader {
             t: time_of(record.value).as_deref(),
@@ -112,11 +113,16 @@ impl Events {
                 };
                 out.emit(event, Pointer::Root);
             }
-            SetMode | SetModel | SetConfigOption => {
-                session::chosen(state, record, out);
-            }
+            // It holds once the agent has answered.
+            SetMode | SetModel | SetConfigOption => return plain(record, out),
             RequestPermission => {
-                calls::ask(state, record, out);
+                let call = self.plan.call_of.get(&number);
+                calls::ask(
+                    state,
+                    record,
+                    call.and_then(|call| self.plan.calls.get(*call)),
+                    out,
+                );
             }
             UpdateUserMessageChunk | UpdateAgentMessageChunk | UpdateAgentThoughtChunk => {
                 let piece = self.plan.pieces.get(&number);
@@ -163,7 +169,16 @@ impl Events {
             ("session/new" | "session/load" | "session/resume" | "session/fork", _) => {
                 session::began(&self.connection, state, record, out);
             }
-            ("session/prompt", _) => session::turn_end(state, record, out),
+            (
+                "session/set_mode" | "session/set_model" | "session/set_config_option",
+                Some(request),
+            ) => {
+                session::chosen(state, record, request, out);
+                if !out.has_events() {
+                    return session::result(method, record, out);
+                }
+            }
+            ("session/prompt", _) => session::turn_end(&self.connection, state, record, out),
             ("session/request_permission", Some(question)) => {
                 calls::decided(state, record, question, out);
             }

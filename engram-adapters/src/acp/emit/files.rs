@@ -16,7 +16,7 @@ use crate::acp::readers::{Call, Diff};
 use crate::shared::spans::{
     ChangedSpan, set_snippet, set_whole_file, span_facts, without_final_line_end,
 };
-use crate::shared::value::{Field, Value, count, raw_str, text};
+use crate::shared::value::{Field, Value, count, owned, raw_str, text};
 
 const UPDATE: Pointer<'static> = Pointer::At("/m/params/update");
 /// The highest line number that is accepted. Adding a number of lines to it cannot overflow.
@@ -32,10 +32,6 @@ struct Done<'c, 'a> {
     raw: Field<'a>,
 }
 
-fn decoded(field: Field<'_>) -> Option<String> {
-    text(field).map(|text| text.decode_lossy().into_owned())
-}
-
 /// The reads and edits of a call that has completed.
 pub fn file_events(
     (connection, state): (&Connection, &mut State),
@@ -49,7 +45,7 @@ pub fn file_events(
         raw: update.output(),
     };
     let word = read(record, plan.kind, |call| raw_str(call.kind()).to_owned());
-    let place = read(record, plan.place, |call| decoded(place_of(call))).flatten();
+    let place = read(record, plan.place, |call| owned(place_of(call))).flatten();
     let content = read(record, Some(plan.args), written).flatten();
     let has_diffs = read(record, plan.diff, |call| {
         for diff in diffs(call) {
@@ -78,7 +74,7 @@ pub fn file_events(
 /// The content of a file that a call writes as a whole: `content` (Kimi Code, Kilo, Qwen Code, Vibe), `file_text` (Copilot CLI).
 fn written(call: &Call<'_>) -> Option<String> {
     let input = call.input()?;
-    decoded(
+    owned(
         input
             .member("content")
             .or_else(|| input.member("file_text")),
@@ -90,7 +86,7 @@ fn change(done: &Done<'_, '_>, diff: &Diff<'_>, content: Option<&str>, out: &mut
     let Some(file) = text(diff.path()) else {
         return;
     };
-    let (old, new) = (decoded(diff.old_text()), decoded(diff.new_text()));
+    let (old, new) = (owned(diff.old_text()), owned(diff.new_text()));
     let whole = |text: &'_ Option<String>| done.connection.whole(text.as_deref()).is_some();
     let is_new = old.as_deref().is_none_or(str::is_empty);
     let event = |op| CodeEdit {
@@ -119,7 +115,7 @@ fn change(done: &Done<'_, '_>, diff: &Diff<'_>, content: Option<&str>, out: &mut
 /// The whole file before and after, where the agent says it: Qwen Code has both, Vibe the file before and how often the text was replaced.
 fn files(done: &Done<'_, '_>, old: &str, new: &str) -> Option<(String, String)> {
     let raw = done.raw?;
-    let of = |name| decoded(raw.member(name));
+    let of = |name| owned(raw.member(name));
     if let (Some(before), Some(after)) = (of("originalContent"), of("newContent"))
         && before == old
         && after == new
@@ -188,7 +184,7 @@ type Lines = (Range, Option<u64>, String);
 fn of_vibe(raw: Value<'_>) -> Option<Lines> {
     let first = count(raw.member("startLine"))?;
     let lines = count(raw.member("numLines"))?;
-    let content = decoded(raw.member("content"))?;
+    let content = owned(raw.member("content"))?;
     let text = without_final_line_end(&content);
     Some((
         range(first, lines, text)?,
@@ -201,7 +197,7 @@ fn of_kilo(raw: Value<'_>) -> Option<Lines> {
     let shown = at(raw, "metadata/display")?;
     let first = count(shown.member("lineStart"))?;
     let last = count(shown.member("lineEnd"))?;
-    let text = decoded(shown.member("text"))?;
+    let text = owned(shown.member("text"))?;
     let range = range(first, (last + 1).checked_sub(first)?, &text)?;
     Some((range, count(shown.member("totalLines")), text))
 }

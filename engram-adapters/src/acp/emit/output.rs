@@ -28,8 +28,8 @@ fn shown<'a>(call: &Call<'a>) -> Option<Cow<'a, str>> {
     Some(all).filter(|text| !text.is_empty())
 }
 
-/// The output. What an agent gives the model is in `rawOutput` (Kilo and OpenCode: `output`; Vibe: `stdout`, `stderr`, `content`; Copilot CLI:
-/// `content`, `message`), or it is what the client shows (Kimi Code, Qwen Code).
+/// The output. What a command printed, and what an agent gives the model, is in `rawOutput` (Kilo, OpenCode and Qwen Code: `output`; Vibe: `stdout`, `stderr`, `content`; Copilot CLI:
+/// `content`, `message`), or it is what the client shows (Kimi Code, other tools of Qwen Code).
 pub fn output<'a>(call: &Call<'a>, ran: bool) -> Output<'a> {
     let raw = call.output();
     let of = |path: &str| {
@@ -38,7 +38,6 @@ pub fn output<'a>(call: &Call<'a>, ran: bool) -> Output<'a> {
             .map(|text| text.decode_lossy())
             .filter(|text| !text.is_empty())
     };
-    let is_shell = raw.is_some_and(|raw| raw_str(raw.member("type")) == "shell_result");
     let (stdout, stderr) = (of("stdout"), of("stderr"));
     if stdout.is_some() || stderr.is_some() {
         return Output { stdout, stderr };
@@ -46,7 +45,6 @@ pub fn output<'a>(call: &Call<'a>, ran: bool) -> Output<'a> {
     // What Vibe wrote to a file is no output of the call; what it read is.
     let is_read = raw_str(call.kind()) == "read";
     let said = of("output")
-        .filter(|_| !is_shell)
         .or_else(|| of("content").filter(|_| is_read))
         .or_else(|| shown(call))
         .or_else(|| of("content"))

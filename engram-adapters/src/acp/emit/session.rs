@@ -7,20 +7,17 @@ use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
 use super::state::{Connection, State};
-use super::usage::usage;
+use super::usage::{is_nothing, since, usage};
 use crate::acp::format::MessageKind;
 use crate::acp::message::at;
+use crate::shared::stated::emit_facts;
 use crate::shared::value::{Field, Value, amount, count, non_empty_text, raw_str, text};
 
+/// The agent that counts the tokens of all turns of a connection (Copilot CLI 1.0.102: recorded).
+const ADDS_UP: &str = "Copilot";
 const PARAMS: Pointer<'static> = Pointer::At("/m/params");
 const RESULT: Pointer<'static> = Pointer::At("/m/result");
 const UPDATE: Pointer<'static> = Pointer::At("/m/params/update");
-
-fn facts(facts: SessionFacts<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
-    if !facts.is_empty() {
-        out.emit(Meta::Session(facts), pointer);
-    }
-}
 
 /// A request that begins a session, or goes on with one.
 pub fn begin(kind: MessageKind, record: &Record<'_>, out: &mut Emitter<'_>) {
@@ -30,26 +27,22 @@ pub fn begin(kind: MessageKind, record: &Record<'_>, out: &mut Emitter<'_>) {
         fork_of: non_empty_text(at(record.value, "m/params/sessionId")).filter(|_| is_fork),
         ..SessionFacts::default()
     };
-    facts(said, PARAMS, out);
+    emit_facts(said, PARAMS, out);
     if !out.has_events() {
         out.emit(Meta::system(kind.name(), None), PARAMS);
     }
 }
 
-/// The person chose a mode or a model.
-pub fn chosen(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) {
-    let params = |name| at(record.value, "m/params").and_then(|params| params.member(name));
-    let said = state
-        .stated
-        .changed(params("modelId"), params("modeId"), None);
-    facts(said, PARAMS, out);
-    if !out.has_events() {
-        let name = raw_str(at(record.value, "m/method"));
-        out.emit(
-            Meta::system(name, at(record.value, "m/params").map(Value::json)),
-            PARAMS,
-        );
-    }
+/// The mode, the model or the settings that the client has chosen, from the answer on.
+pub fn chosen(state: &mut State, record: &Record<'_>, request: Value<'_>, out: &mut Emitter<'_>) {
+    let params = |name| at(request, "m/params").and_then(|params| params.member(name));
+    let options = at(record.value, "m/result/configOptions");
+    let said = state.model(
+        params("modelId").or(setting(options, "model")),
+        params("modeId").or(setting(options, "mode")),
+        setting(options, "thought_level"),
+    );
+    emit_facts(said, RESULT, out);
 }
 
 /// The value of the setting of a category.
@@ -74,9 +67,9 @@ pub fn changed(
     let effort = setting(options, "thought_level");
     let said = SessionFacts {
         title: non_empty_text(of("title")),
-        ..state.stated.changed(model, mode, effort)
+        ..state.model(model, mode, effort)
     };
-    facts(said, UPDATE, out);
+    emit_facts(said, UPDATE, out);
     match kind {
         _ if out.has_events() => Outcome::Mapped,
         MessageKind::UpdateConfigOptionUpdate => Outcome::bookkeeping(kind.name(), "client.menu"),
@@ -100,7 +93,7 @@ pub fn context(record: &Record<'_>, is_same: bool, out: &mut Emitter<'_>) -> Out
     if is_same || said.is_empty() {
         return Outcome::duplicate(MessageKind::UpdateUsageUpdate.name(), "usage.same");
     }
-    facts(said, UPDATE, out);
+    emit_facts(said, UPDATE, out);
     Outcome::Mapped
 }
 
@@ -130,29 +123,41 @@ pub fn began(
     let agent = (!connection.agent.is_empty()).then_some(Text::Plain(&connection.agent));
     let said = SessionFacts {
         agent,
-        ..state
-            .stated
-            .changed(model, mode, setting(options, "thought_level"))
+        ..state.model(model, mode, setting(options, "thought_level"))
     };
-    facts(said, RESULT, out);
+    emit_facts(said, RESULT, out);
     if !out.has_events() {
         out.emit(Meta::system("session", None), RESULT);
     }
 }
 
 /// The answer to a prompt: tokens of the turn, unless the responses had them, and how it ended.
-pub fn turn_end(state: &State, record: &Record<'_>, out: &mut Emitter<'_>) {
+pub fn turn_end(
+    connection: &Connection,
+    state: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) {
     let counts = at(record.value, "m/result/usage").filter(|_| !state.is_counted);
     let stop = at(record.value, "m/result/stopReason");
-    if let Some(counts) = counts {
-        let mut usage = usage(counts);
+    let mut usage = counts.map(usage);
+    if let Some(usage) = &mut usage
+        && connection.agent == ADDS_UP
+    {
+        let before = std::mem::replace(&mut state.total, usage.tokens);
+        usage.tokens = since(before, usage.tokens);
+    }
+    // Of a turn that was cancelled an agent may count nothing.
+    let usage = usage.filter(|usage| !is_nothing(&usage.tokens));
+    let is_usage = usage.is_some();
+    if let Some(mut usage) = usage {
         usage.stop_reason = non_empty_text(stop);
         out.emit(Meta::Usage(usage), Pointer::At("/m/result/usage"));
     }
     let pointer = Pointer::At("/m/result/stopReason");
     if raw_str(stop) == "cancelled" {
         out.emit(Meta::Interrupt { text: text(stop) }, pointer);
-    } else if counts.is_none() {
+    } else if !is_usage {
         out.emit(Meta::system("stop_reason", text(stop)), pointer);
     }
 }

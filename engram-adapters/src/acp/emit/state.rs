@@ -1,10 +1,11 @@
 //! What step 3 keeps between lines.
 
-use engram_core::event::SessionFacts;
+use engram_core::event::{SessionFacts, Tokens};
 use engram_core::keys::KeySet;
 
 use crate::shared::pending_calls::PendingCalls;
-use crate::shared::value::{Field, changed};
+use crate::shared::stated::Stated;
+use crate::shared::value::Field;
 
 /// What a session keeps.
 #[derive(Debug, Default)]
@@ -19,30 +20,24 @@ pub struct State {
     pub prompt: u64,
     /// The responses of the turn said their own tokens.
     pub is_counted: bool,
-    /// Facts that were said last.
+    /// The tokens of all turns, where the agent adds them up.
+    pub total: Tokens,
+    /// Model, mode and effort, as the session said them last.
     pub stated: Stated,
 }
 
-/// Model, mode and effort, as the session said them last.
-#[derive(Debug, Default)]
-pub struct Stated {
-    model: String,
-    mode: String,
-    effort: String,
-}
-
-impl Stated {
+impl State {
     /// The facts among these that are not those before.
-    pub fn changed<'a>(
+    pub fn model<'a>(
         &mut self,
         model: Field<'a>,
         mode: Field<'a>,
         effort: Field<'a>,
     ) -> SessionFacts<'a> {
         SessionFacts {
-            model: changed(&mut self.model, model),
-            permission_mode: changed(&mut self.mode, mode),
-            effort: changed(&mut self.effort, effort),
+            model: self.stated.changed("model", model),
+            permission_mode: self.stated.changed("mode", mode),
+            effort: self.stated.changed("effort", effort),
             ..SessionFacts::default()
         }
     }

@@ -30,6 +30,32 @@ pub fn usage(counts: Value<'_>) -> Usage<'_> {
     }
 }
 
+/// True if no token was counted.
+pub fn is_nothing(tokens: &Tokens) -> bool {
+    [tokens.input, tokens.cache_read, tokens.output]
+        .iter()
+        .all(|count| *count == Some(0))
+}
+
+/// The tokens of a turn, by what was counted before it and with it. What was counted with it, if that is less.
+pub fn since(before: Tokens, now: Tokens) -> Tokens {
+    let rest = |now: Option<u64>, before: Option<u64>| match now {
+        Some(now) => now.checked_sub(before.unwrap_or(0)).map(Some),
+        None => Some(None),
+    };
+    let tokens = || {
+        Some(Tokens {
+            input: rest(now.input, before.input)?,
+            cache_read: rest(now.cache_read, before.cache_read)?,
+            cache_write: rest(now.cache_write, before.cache_write)?,
+            cache_write_1h: None,
+            output: rest(now.output, before.output)?,
+            reasoning: rest(now.reasoning, before.reasoning)?,
+        })
+    };
+    tokens().unwrap_or(now)
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Parts {
     input: Option<u64>,
@@ -112,6 +138,18 @@ mod tests {
             tokens.cache_read,
             tokens.reasoning,
         ]
+    }
+
+    #[test]
+    fn a_sum_of_all_turns_gives_the_last_turn() {
+        let tokens = |input, output| Tokens {
+            input: Some(input),
+            output: Some(output),
+            ..Tokens::default()
+        };
+        assert_eq!(since(tokens(515, 265), tokens(621, 321)), tokens(106, 56));
+        assert_eq!(since(Tokens::default(), tokens(621, 321)), tokens(621, 321));
+        assert_eq!(since(tokens(900, 1), tokens(621, 321)), tokens(621, 321));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::state::State;
 use super::usage::usage;
 use crate::acp::format::MessageKind;
 use crate::acp::message::at;
-use crate::acp::notes::is_reminder;
+use crate::acp::notes::{is_notice, is_reminder};
 use crate::acp::plan::Piece;
 use crate::acp::readers::Block;
 use crate::shared::media::base64_hash;
@@ -151,6 +151,9 @@ fn first(
             if !is_echo && (said.is_some() || !attachments.is_empty()) {
                 out.emit(MsgIn::user(by, said).with(attachments), pointer);
             }
+        }
+        _ if said.is_some() && is_notice(record.value) => {
+            out.emit(Meta::system("notice", said), pointer);
         }
         _ if said.is_some() => {
             let is_thought = kind == MessageKind::UpdateAgentThoughtChunk;

@@ -2,6 +2,7 @@
 
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::Meta;
+use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 
@@ -9,12 +10,12 @@ use super::files::TurnFiles;
 use super::state::State;
 use super::{answers, edits, prompts, results, session, usage};
 use crate::copilot::format::EventKind;
-use crate::copilot::notes::kind_of;
+use crate::copilot::notes::{agent_of, kind_of};
 use crate::copilot::plan::Plan;
 use crate::copilot::readers::Event;
 use crate::copilot::snapshots::Snapshots;
 use crate::shared::time::tape_time;
-use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
+use crate::shared::value::{Value, raw_str, text};
 
 /// Emits the events of a session.
 pub struct Events {
@@ -47,7 +48,7 @@ impl Events {
 
     /// The events of a record that the check has accepted.
     pub fn record(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-        self.envelope(record.value, out);
+        self.envelope(record, out);
         let data = record.value.member("data");
         let (Ok(kind), Some(data)) = (kind_of(record.value), data) else {
             return Outcome::Mapped;
@@ -71,11 +72,31 @@ impl Events {
         outcome
     }
 
-    /// Time, id and agent of a record.
-    pub fn envelope(&self, value: Value<'_>, out: &mut Emitter<'_>) {
-        let agent = agent(value).map(|agent| agent.decode_lossy());
+    /// Time, id and agent of a record, and whether it is a copy.
+    pub fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
+        let agent = agent_of(record.value).map(|agent| agent.decode_lossy());
+        self.state.speaker = hash64(agent.as_deref());
         out.set_source(self.state.session.as_deref(), agent.as_deref());
-        with_header(value, |header| out.set_header(header));
+        self.with_header((record.number, record.value), |header| {
+            out.set_header(header)
+        });
+    }
+
+    fn with_header(
+        &self,
+        (number, value): (usize, Value<'_>),
+        then: impl FnOnce(RecordHeader<'_>),
+    ) {
+        let event = Event::lenient(value);
+        let time = tape_time(event.timestamp());
+        let is_start = raw_str(value.member("type")) == EventKind::SessionStart.name();
+        let fork = self.plan.fork;
+        then(RecordHeader {
+            t: time.as_deref(),
+            // The start of a fork has the id of the other session's start.
+            id: text(event.id()).filter(|_| !is_start || fork.is_none()),
+            replay: !is_start && fork.is_some_and(|fork| number < fork),
+        });
     }
 
     fn event(
@@ -91,19 +112,23 @@ impl Events {
             EventKind::SessionStart
             | EventKind::SessionResume
             | EventKind::SessionModelChange
-            | EventKind::SubagentConfigured => session::facts(data, out),
-            EventKind::SessionContextChanged => session::context(data, out),
+            | EventKind::SubagentConfigured => session::facts(state, data, out),
+            EventKind::SessionContextChanged => session::context(state, data, out),
             EventKind::SessionShutdown => {
                 let sums = self.plan.sums.get(&record.number).copied();
                 session::shutdown(state, data, sums, out);
             }
             EventKind::SessionUsageRecord => {
+                usage::note(state, data);
                 if !self.plan.placed.contains_key(&record.number) {
                     usage::of_requests(data, "usage", out);
                 }
             }
             EventKind::SessionError => session::error("error", data, out),
-            EventKind::SessionInfo | EventKind::SessionWarning => session::notice(data, out),
+            EventKind::SessionInfo | EventKind::SessionWarning => {
+                let is_fork = self.plan.fork == Some(record.number);
+                session::notice(data, is_fork, out);
+            }
             EventKind::SessionCompactionComplete => session::compaction(data, out),
             EventKind::SessionBinaryAsset => results::asset(state, data, out),
             EventKind::SubagentStarted => session::agent(state, data, out),
@@ -113,7 +138,8 @@ impl Events {
             EventKind::PermissionCompleted => session::answers(state, data, out),
             EventKind::Abort => session::abort(data, out),
             EventKind::UserMessage => {
-                prompts::prompt(data, agent(record.value).is_some(), out);
+                let is_of_agent = agent_of(record.value).is_some();
+                prompts::prompt(state, data, is_of_agent, out);
             }
             EventKind::SystemMessage => prompts::system(data, out),
             EventKind::SystemNotification => prompts::notice(data, out),
@@ -148,7 +174,7 @@ impl Events {
             if let Some(value) = again.value()
                 && let Some(data) = value.member("data")
             {
-                with_header(value, |header| {
+                self.with_header((*number, value), |header| {
                     out.of_record(*number, header, |out| {
                         usage::of_requests(data, "usage", out)
                     });
@@ -156,21 +182,4 @@ impl Events {
             }
         }
     }
-}
-
-fn with_header(value: Value<'_>, then: impl FnOnce(RecordHeader<'_>)) {
-    let event = Event::lenient(value);
-    let time = tape_time(event.timestamp());
-    then(RecordHeader::new(time.as_deref(), text(event.id())));
-}
-
-/// The sub-agent that a record is of: its id, or, in versions that give agents none, the call that started it.
-fn agent(value: Value<'_>) -> Option<engram_core::text::Text<'_>> {
-    let event = Event::lenient(value);
-    let member = |name| event.data().and_then(|data| data.member(name));
-    let call: Field<'_> = match raw_str(value.member("type")) {
-        "subagent.started" | "subagent.completed" | "subagent.failed" => member("toolCallId"),
-        _ => member("parentToolCallId"),
-    };
-    non_empty_text(event.agent()).or(non_empty_text(call))
 }

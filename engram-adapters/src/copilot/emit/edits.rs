@@ -10,7 +10,7 @@ use engram_core::text::Text;
 use super::files::{Texts, created};
 use super::state::State;
 use crate::copilot::diff::{Section, sections};
-use crate::copilot::notes::path_key;
+use crate::copilot::notes::{agent_of, path_key};
 use crate::copilot::plan::Turn;
 use crate::copilot::readers::{FileArgs, Output, Start};
 use crate::copilot::snapshots::{Changed, Image};
@@ -142,7 +142,6 @@ fn set_texts(event: &mut CodeEdit<'_>, before: Option<&str>, after: Option<&str>
 /// The files of a turn that changed without a change by an edit tool: a command changed them, or somebody else. They stand behind the last
 /// record of the turn.
 pub fn others(state: &State, turn: &Turn, record: &Record<'_>, out: &mut Emitter<'_>) {
-    out.set_source(state.session.as_deref(), None);
     let changed: KeySet = turn.changes.iter().map(|(path, ..)| *path).collect();
     // The only command that names a file.
     let mut commands: KeyMap<Option<usize>> = KeyMap::default();
@@ -155,9 +154,10 @@ pub fn others(state: &State, turn: &Turn, record: &Record<'_>, out: &mut Emitter
         if !changed.contains(&path) {
             let command = commands.get(&path).copied().flatten();
             let mut start = command.and_then(|number| record.others.get(number));
-            let call = start
-                .as_mut()
-                .and_then(|start| Start::lenient(start.value()?.member("data")?).id());
+            let start = start.as_mut().and_then(|start| start.value());
+            let agent = start.and_then(agent_of).map(|agent| agent.decode_lossy());
+            out.set_source(state.session.as_deref(), agent.as_deref());
+            let call = start.and_then(|start| Start::lenient(start.member("data")?).id());
             other(state, file, non_empty_text(call), out);
         }
     }

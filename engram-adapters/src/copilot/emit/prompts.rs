@@ -6,6 +6,7 @@ use engram_core::hash::Hash;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use super::state::State;
 use crate::copilot::readers::{Attachment as File, Prompt};
 use crate::shared::media::base64_hash;
 use crate::shared::value::{Field, Value, elements, is_true, non_empty_text, raw_str, text};
@@ -18,7 +19,7 @@ const AGENT: &str = "agent-";
 const USER: &str = "user";
 
 /// A message to the model, with what the harness put around it.
-pub fn prompt(data: Value<'_>, is_of_agent: bool, out: &mut Emitter<'_>) {
+pub fn prompt(state: &State, data: Value<'_>, is_of_agent: bool, out: &mut Emitter<'_>) {
     let prompt = Prompt::lenient(data);
     let words = text(prompt.content());
     let whole = text(prompt.transformed()).map(|text| text.decode_lossy());
@@ -26,8 +27,8 @@ pub fn prompt(data: Value<'_>, is_of_agent: bool, out: &mut Emitter<'_>) {
     let (before, after) = around(whole.as_deref().unwrap_or_default(), &decoded);
     context(before, out);
     let by = author(&prompt, is_of_agent);
-    let files = elements(prompt.attachments()).map(attachment).collect();
-    out.emit(MsgIn::user(by, words).with(files), CONTENT);
+    let files = elements(prompt.attachments()).map(|file| attachment(state, file));
+    out.emit(MsgIn::user(by, words).with(files.collect()), CONTENT);
     context(after, out);
 }
 
@@ -58,9 +59,11 @@ fn context(text: &str, out: &mut Emitter<'_>) {
     }
 }
 
-fn attachment(value: Value<'_>) -> Attachment<'_> {
+/// A file of a prompt: its bytes, or the id of a record with them.
+fn attachment<'a>(state: &State, value: Value<'a>) -> Attachment<'a> {
     let file = File::lenient(value);
-    let (hash, bytes) = text(file.data()).and_then(base64_hash).unzip();
+    let own = text(file.data()).and_then(base64_hash);
+    let (hash, bytes) = own.or_else(|| state.image(file.asset())).unzip();
     Attachment {
         media_type: non_empty_text(file.media_type()),
         hash,

@@ -1,7 +1,7 @@
 //! Results of calls: how they ended, what they returned, and the read or the edits that they show.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Attachment, Meta, SideFile, Status, ToolResult};
+use engram_core::event::{Attachment, ImplicitInput, Meta, SideFile, Status, ToolResult};
 use engram_core::keys::hash64;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
@@ -23,8 +23,15 @@ const REFUSED: [&str; 2] = ["denied", "rejected"];
 const INTERRUPTED: &str = "interrupted";
 /// What stands before the path of a file in the first line of an output that is too large (1.0.102: recorded).
 const SAVED: &str = " Saved to: ";
-/// How the last line of the output of a command ends.
+/// How the names of the tools end that run commands or read what they print.
+const SHELLS: [&str; 2] = ["bash", "powershell"];
+/// How the last line behind the output of a command ends.
 const EXITED: &str = " exit code ";
+/// How that line begins if the command still runs.
+const RUNNING: [&str; 2] = ["command started in background", "command with shellId: "];
+/// What stands between an output and what hooks say about the call: this, the name of the tool, and this (1.0.102: recorded).
+const TOOL: &str = "\n\nTool \"";
+const HOOKED: &str = " Additional guidance from postToolUse hooks:\n";
 
 /// The events of a result.
 pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut Emitter<'_>) {
@@ -35,13 +42,25 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
     let kind = tool.map(|tool| TOOLS.kind(tool));
     let status = status(&end);
     let failure = Failure::lenient_opt(end.error());
+    let content = text(output.content());
+    let is_command = tool.is_some_and(|tool| SHELLS.iter().any(|it| tool.ends_with(it)));
+    let decoded = content.and_then(|content| content.decode().ok());
+    let returned = decoded
+        .as_deref()
+        .map(|content| returned(content, is_command));
+    let said = returned.filter(|returned| !returned.behind.is_empty());
+    let stdout = match &said {
+        Some(said) => Some(Text::Plain(said.printed)).filter(|text| !text.is_empty()),
+        None => content,
+    };
+    let own = said.as_ref().and_then(|said| said.exit);
     let artifact = artifact(&end, &output);
     let event = ToolResult {
         tool: tool.map(Text::Plain),
         call_id: text(end.id()),
         status: Some(status),
-        exit: exit(&end, &output, kind),
-        stdout: text(output.content()),
+        exit: integer(Exit::lenient_opt(end.shell()).exit()).or(own),
+        stdout,
         stderr: non_empty_text(failure.message()),
         truncated: is_cut(&end),
         artifact: artifact.as_deref().map(|path| SideFile {
@@ -55,6 +74,10 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
         ..ToolResult::default()
     };
     out.emit(event, Pointer::At("/data"));
+    if let Some(said) = said {
+        let input = ImplicitInput::of_text("tool_result", Some(Text::Plain(said.behind)));
+        out.emit(Meta::Context(input), Pointer::At("/data/result/content"));
+    }
     if status != Status::Ok {
         return;
     }
@@ -87,16 +110,34 @@ fn status(end: &End<'_>) -> Status {
     }
 }
 
-/// The exit code of a command: a member of the newest versions, and in all of them the last line of the output.
-fn exit(end: &End<'_>, output: &Output<'_>, kind: Option<ToolKind>) -> Option<i64> {
-    if let Some(code) = integer(Exit::lenient_opt(end.shell()).exit()) {
-        return Some(code);
+/// What a tool returned, and what the harness says behind it.
+struct Returned<'t> {
+    printed: &'t str,
+    behind: &'t str,
+    /// The exit code of a command.
+    exit: Option<i64>,
+}
+
+fn returned(content: &str, is_command: bool) -> Returned<'_> {
+    let end = content.rfind(HOOKED).map(|at| at + HOOKED.len());
+    let said = end.and_then(|end| content[..end].rfind(TOOL));
+    let printed = said.map_or(content, |at| &content[..at]);
+    let (before, line) = printed.rsplit_once('\n').unwrap_or(("", printed));
+    let note = line
+        .strip_prefix('<')
+        .and_then(|line| line.strip_suffix('>'));
+    let note = note.filter(|_| is_command);
+    let exit = note.and_then(|note| note.rsplit_once(EXITED)?.1.parse().ok());
+    let is_running = note.is_some_and(|note| RUNNING.iter().any(|it| note.starts_with(it)));
+    let printed = match exit.is_some() || is_running {
+        true => before,
+        false => printed,
+    };
+    Returned {
+        printed,
+        behind: content[printed.len()..].trim_start_matches('\n'),
+        exit,
     }
-    let content = text(output.content()).filter(|_| kind == Some(ToolKind::Execute))?;
-    let content = content.decode_lossy();
-    let last = content.rsplit('\n').next()?;
-    let last = last.strip_prefix('<')?.strip_suffix('>')?;
-    last.rsplit_once(EXITED)?.1.parse().ok()
 }
 
 /// True if the model got a part of the output, and the path of a file with all of it.
@@ -121,8 +162,7 @@ fn artifact(end: &End<'_>, output: &Output<'_>) -> Option<String> {
 fn attachment<'a>(state: &State, image: Value<'a>) -> Attachment<'a> {
     let image = Binary::lenient(image);
     let own = text(image.data()).and_then(base64_hash);
-    let known = own.or_else(|| state.images.get(&hash64(raw_str(image.asset()))).copied());
-    let (hash, bytes) = known.unzip();
+    let (hash, bytes) = own.or_else(|| state.image(image.asset())).unzip();
     Attachment {
         media_type: non_empty_text(image.media_type()),
         hash,

@@ -8,9 +8,11 @@ use engram_core::text::Text;
 
 use super::state::State;
 use super::usage;
+use crate::copilot::notes::fork_of;
 use crate::copilot::readers::{
     Agent, Compaction, Context, Failure, Hook, Notice, Permission, Session, Shutdown,
 };
+use crate::shared::stated::emit_facts;
 use crate::shared::value::{Value, count, is_true, non_empty_text, raw_str, text};
 
 /// How a run ends that nothing ended early.
@@ -19,45 +21,40 @@ const ROUTINE: &str = "routine";
 const DATA: Pointer<'static> = Pointer::At("/data");
 
 /// What a run begins with, or what changes: directory, branch, model and effort.
-pub fn facts(data: Value<'_>, out: &mut Emitter<'_>) {
+pub fn facts(state: &mut State, data: Value<'_>, out: &mut Emitter<'_>) {
     let said = Session::lenient(data);
-    let context = Context::lenient_opt(said.context());
     let model = said.selected().or(said.new_model()).or(said.model());
     let facts = SessionFacts {
-        model: non_empty_text(model),
-        effort: non_empty_text(said.effort()),
-        ..of_context(&context)
+        model: state.changed("model", model),
+        effort: state.changed("effort", said.effort()),
+        ..of_context(state, &Context::lenient_opt(said.context()))
     };
-    emit_facts(facts, out);
+    emit_facts(facts, DATA, out);
 }
 
 /// Another directory or branch.
-pub fn context(data: Value<'_>, out: &mut Emitter<'_>) {
-    emit_facts(of_context(&Context::lenient(data)), out);
+pub fn context(state: &mut State, data: Value<'_>, out: &mut Emitter<'_>) {
+    let facts = of_context(state, &Context::lenient(data));
+    emit_facts(facts, DATA, out);
 }
 
-fn of_context<'a>(context: &Context<'a>) -> SessionFacts<'a> {
+fn of_context<'a>(state: &mut State, context: &Context<'a>) -> SessionFacts<'a> {
     SessionFacts {
-        cwd: non_empty_text(context.cwd()),
-        repo_branch: non_empty_text(context.branch()),
-        repo_head: non_empty_text(context.head()),
+        cwd: state.changed("cwd", context.cwd()),
+        repo_branch: state.changed("branch", context.branch()),
+        repo_head: state.changed("head", context.head()),
         ..SessionFacts::default()
     }
 }
 
-fn emit_facts(facts: SessionFacts<'_>, out: &mut Emitter<'_>) {
-    if !facts.is_empty() {
-        out.emit(Meta::Session(facts), DATA);
-    }
-}
-
 /// A sub-agent begins.
-pub fn agent(state: &State, data: Value<'_>, out: &mut Emitter<'_>) {
+pub fn agent(state: &mut State, data: Value<'_>, out: &mut Emitter<'_>) {
     let agent = Agent::lenient(data);
+    let model = state.changed("model", agent.model());
     let facts = SessionFacts {
         parent_session_id: state.session.as_deref().map(Text::Plain),
         agent: non_empty_text(agent.name()),
-        model: non_empty_text(agent.model()),
+        model,
         parent_call_id: non_empty_text(agent.call()),
         ..SessionFacts::default()
     };
@@ -72,7 +69,7 @@ pub fn shutdown(state: &mut State, data: Value<'_>, sums: Option<bool>, out: &mu
         context_tokens: count(run.tokens()),
         ..SessionFacts::default()
     };
-    emit_facts(facts, out);
+    emit_facts(facts, DATA, out);
     if let Some(is_of_session) = sums {
         usage::of_run(state, &run, is_of_session, out);
     }
@@ -90,8 +87,14 @@ pub fn error(name: &'static str, data: Value<'_>, out: &mut Emitter<'_>) {
     out.emit(Meta::error(Some(code), words), DATA);
 }
 
-/// A notice for the person.
-pub fn notice(data: Value<'_>, out: &mut Emitter<'_>) {
+/// A notice for the person. `is_fork`: it says of which session this one is a fork.
+pub fn notice(data: Value<'_>, is_fork: bool, out: &mut Emitter<'_>) {
+    let of = fork_of(data).filter(|_| is_fork);
+    let facts = SessionFacts {
+        fork_of: of.as_deref().map(Text::Plain),
+        ..SessionFacts::default()
+    };
+    emit_facts(facts, "/data/message", out);
     let notice = Notice::lenient(data);
     let name = text(notice.warning().or(notice.info())).unwrap_or_default();
     out.emit(Meta::system(name, text(notice.message())), "/data/message");

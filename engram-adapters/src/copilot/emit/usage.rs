@@ -11,7 +11,21 @@ use engram_core::text::Text;
 
 use super::state::State;
 use crate::copilot::readers::{Counts, Shutdown};
-use crate::shared::value::{Value, count, count_or_zero, non_empty_text};
+use crate::shared::value::{Value, count, count_or_zero, non_empty_text, raw_str};
+
+/// Notes the counts of a request. The sums of a later run have them, too.
+pub fn note(state: &mut State, data: Value<'_>) {
+    let counts = Counts::lenient_opt(data.member("usage"));
+    add(state, raw_str(counts.model()), five(&counts));
+}
+
+/// Notes what the tape has of a model.
+fn add(state: &mut State, model: &str, counts: Five) {
+    let counted = state.counted.entry(hash64(model)).or_default();
+    for (counted, count) in counted.iter_mut().zip(counts) {
+        *counted = counted.saturating_add(count.unwrap_or_default());
+    }
+}
 
 /// The counts of a request (`usage`), or of the requests of a compaction (`compactionTokensUsed`).
 pub fn of_requests(data: Value<'_>, name: &str, out: &mut Emitter<'_>) {
@@ -36,13 +50,11 @@ pub fn of_run(state: &mut State, run: &Shutdown<'_>, is_of_session: bool, out: &
             continue;
         };
         let sums = sums(&Counts::lenient(usage));
-        let counted = state.counted.entry(hash64(model)).or_default();
-        let rest = rest(sums, counted)
+        let counted = state.counted.get(&hash64(model)).copied();
+        let rest = rest(sums, &counted.unwrap_or_default())
             .filter(|_| is_of_session)
             .unwrap_or(sums);
-        for (counted, count) in counted.iter_mut().zip(rest) {
-            *counted = counted.saturating_add(count.unwrap_or_default());
-        }
+        add(state, model, rest);
         if rest
             .iter()
             .all(|count| count.is_none_or(|count| count == 0))

@@ -147,6 +147,13 @@ fn tool(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
     outcome
 }
 
+/// True for what Kilo shows until an answer comes. It is left in the log if the program ends meanwhile (7.7.9: recorded).
+fn is_transient(record: &PartRecord<'_>) -> bool {
+    let metadata = record.part.metadata();
+    let lifecycle = metadata.and_then(|metadata| metadata.member("kilocode.lifecycle"));
+    raw_str(lifecycle) == "transient"
+}
+
 /// A prompt, an answer, or the summary of a compaction.
 fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let Some(text) = value::text(record.part.text()) else {
@@ -185,6 +192,9 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
                 },
                 record.pointer,
             );
+        }
+        Speaker::Assistant if is_transient(record) => {
+            return emit_system("transient", Some(text), record.pointer, out);
         }
         Speaker::Assistant => {
             let message = MsgOut {

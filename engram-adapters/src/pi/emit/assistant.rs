@@ -5,12 +5,14 @@ use engram_core::event::{Channel, Meta, MsgOut, ToolCall};
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
-use super::entries::facts;
-use super::state::{CallPlace, State};
+use super::state::State;
 use super::usage::{is_nothing, usage};
 use crate::pi::descriptor::TOOLS;
 use crate::pi::notes::CONTENT;
 use crate::pi::readers::{Block, Message};
+use crate::shared::pending_calls::CallPlace;
+use crate::shared::stated::emit_facts;
+use crate::shared::tool_table::mcp_server;
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
 
 /// What a response ended with before it was complete.
@@ -24,10 +26,8 @@ pub fn assistant(
     message: &Message<'_>,
     out: &mut Emitter<'_>,
 ) {
-    let stated = state
-        .stated
-        .changed(message.model(), message.provider(), message.level());
-    facts(stated, out);
+    let stated = state.model(message.model(), message.provider(), message.level());
+    emit_facts(stated, Pointer::Root, out);
     let blocks = message.content().into_iter().flat_map(Value::elements);
     for (n, value) in blocks.enumerate() {
         let (block, pointer) = (Block::lenient(value), Pointer::Item(CONTENT, n));
@@ -41,7 +41,7 @@ pub fn assistant(
             "toolCall" => {
                 let place = CallPlace {
                     record: record.number,
-                    block: n,
+                    part: n,
                 };
                 call(state, message, &block, (place, pointer), out);
             }
@@ -100,11 +100,6 @@ fn call(
     };
     out.emit(call, pointer);
     state.calls.open(raw_str(block.id()), place);
-}
-
-/// The server of a tool with the name `mcp__<server>__<tool>`.
-fn mcp_server(tool: &str) -> Option<&str> {
-    Some(tool.strip_prefix("mcp__")?.split_once("__")?.0)
 }
 
 /// The usage of a response. One that was stopped before the provider counted anything has none; of one that was stopped later the log has the

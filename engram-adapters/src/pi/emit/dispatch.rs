@@ -14,6 +14,7 @@ use crate::pi::format::EntryKind;
 use crate::pi::notes::kind_of;
 use crate::pi::plan::Plan;
 use crate::pi::readers::{Entry, Message};
+use crate::shared::stated::emit_facts;
 use crate::shared::time::tape_time;
 use crate::shared::value::{raw_str, text};
 
@@ -69,14 +70,15 @@ impl Events {
         match kind {
             EntryKind::Session => entries::header(record.value, self.plan.last_copy, out),
             EntryKind::ModelChange => {
-                let facts = self
-                    .state
-                    .stated
-                    .changed(entry.model(), entry.provider(), None);
-                entries::facts(facts, out);
+                let facts = self.state.model(entry.model(), entry.provider(), None);
+                emit_facts(facts, Pointer::Root, out);
             }
             EntryKind::ThinkingLevelChange => {
-                entries::facts(self.state.stated.changed(None, None, entry.level()), out);
+                emit_facts(
+                    self.state.model(None, None, entry.level()),
+                    Pointer::Root,
+                    out,
+                );
             }
             EntryKind::SessionInfo => entries::title(&entry, out),
             EntryKind::Label => entries::label(&entry, out),

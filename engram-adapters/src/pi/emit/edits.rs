@@ -20,6 +20,8 @@ pub fn edit(file: Text<'_>, call: &FileCall<'_>, out: &mut Emitter<'_>) {
     let (patch, shown) = (decoded(call.details.patch()), decoded(call.details.diff()));
     let runs = patch.as_deref().and_then(patch_runs);
     let runs = runs.or_else(|| shown.as_deref().and_then(shown_runs));
+    // An extension may change the arguments of a call: what was written is what the patch names.
+    let file = patch.as_deref().and_then(patched).map_or(file, Text::Plain);
     let event = || CodeEdit {
         call_id: call.call_id,
         ..CodeEdit::new(EditOp::Update, file)
@@ -39,6 +41,11 @@ pub fn edit(file: Text<'_>, call: &FileCall<'_>, out: &mut Emitter<'_>) {
         }
         out.emit(event, DETAILS);
     }
+}
+
+/// The file that a unified diff names.
+fn patched(patch: &str) -> Option<&str> {
+    patch.lines().nth(1)?.strip_prefix("+++ ")
 }
 
 /// The runs of a unified diff with two lines of file names before it.

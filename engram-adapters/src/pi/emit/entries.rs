@@ -7,6 +7,7 @@ use engram_core::text::Text;
 
 use super::usage::usage;
 use crate::pi::readers::{Entry, Header, Message};
+use crate::shared::stated::emit_facts;
 use crate::shared::value::{Value, is_true, non_empty_text, text};
 
 /// The header: directory, and the session that this one was made of. With copies of its entries it is a fork; without, that session started
@@ -33,17 +34,6 @@ fn session_of(path: &str) -> Option<&str> {
     let (_, name) = path.rsplit_once(['/', '\\']).unwrap_or(("", path));
     let (_, id) = name.strip_suffix(".jsonl")?.split_once('_')?;
     Some(id).filter(|id| !id.is_empty())
-}
-
-/// Facts about the session, if they are new.
-pub fn facts(facts: SessionFacts<'_>, out: &mut Emitter<'_>) {
-    emit_facts(facts, Pointer::Root, out);
-}
-
-fn emit_facts<'p>(facts: SessionFacts<'_>, pointer: impl Into<Pointer<'p>>, out: &mut Emitter<'_>) {
-    if !facts.is_empty() {
-        out.emit(Meta::Session(facts), pointer);
-    }
 }
 
 /// The name that the person gave the session. Without one it has none any more.

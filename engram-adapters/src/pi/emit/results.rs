@@ -3,24 +3,28 @@
 use std::borrow::Cow;
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Meta, SideFile, Status, ToolResult};
+use engram_core::event::{ImplicitInput, Meta, SideFile, Status, ToolResult};
 use engram_core::keys::hash64;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
 use super::edits::{edit, write};
 use super::reads::read;
-use super::state::{CallPlace, FileCall, State};
+use super::state::{FileCall, State};
 use super::usage::usage;
 use super::words::images;
 use crate::pi::notes::CONTENT;
 use crate::pi::readers::{Block, Details, FileArgs, Message, Truncation};
+use crate::shared::pending_calls::CallPlace;
 use crate::shared::value::{Value, count, is_true, non_empty_text, raw_str, text};
 
 /// What the harness prints behind the output of a command that it stopped, or in the place of another result.
 const STOPPED: [&str; 2] = ["Command aborted", "Operation aborted"];
 /// What it prints behind the output of a command that failed, before the exit code.
 const EXITED: &str = "Command exited with code ";
+/// What it says of a command that printed nothing, and how it says that it stopped one after some time.
+const NOTHING: &str = "(no output)";
+const TIMED_OUT: &str = "Command timed out after ";
 /// The tools that run commands.
 const SHELLS: [&str; 2] = ["bash", "powershell"];
 
@@ -41,7 +45,27 @@ pub fn result(
     let place = state.calls.close(raw_str(message.call_id()));
     let status = status(message, &joined);
     let exit = exit(message, &joined);
-    emit_result(message, (status, exit), printed, out);
+    let (own, notice) = match SHELLS.contains(&raw_str(message.tool())) {
+        true => split(&joined, is_true(message.is_error())),
+        false => (&*joined, None),
+    };
+    let printed = match notice {
+        Some(_) => Some(Text::Plain(own)).filter(|own| !own.is_empty()),
+        None => Some(printed),
+    };
+    let notice = notice.map(Text::Plain);
+    // What it says of a command that did not end by itself is the error.
+    let is_error = status != Status::Ok && exit.is_none();
+    emit_result(
+        message,
+        (status, exit),
+        (printed, notice.filter(|_| is_error)),
+        out,
+    );
+    if let Some(notice) = notice.filter(|_| !is_error) {
+        let input = ImplicitInput::of_text("tool_result", Some(notice));
+        out.emit(Meta::Context(input), Pointer::At(CONTENT));
+    }
     if let Some(tokens) = message.usage() {
         out.emit(Meta::Usage(usage(tokens)), Pointer::At("/message/usage"));
     }
@@ -49,6 +73,19 @@ pub fn result(
         && let Some(place) = place
     {
         file_events(state, record, message, (place, &joined), out);
+    }
+}
+
+/// What a command printed, and what the harness says behind it or in its place.
+fn split(text: &str, is_error: bool) -> (&str, Option<&str>) {
+    let (printed, last) = text.rsplit_once("\n\n").unwrap_or(("", text));
+    let is_end = is_error
+        && (STOPPED.contains(&last) || [EXITED, TIMED_OUT].iter().any(|it| last.starts_with(it)));
+    match is_end {
+        true if printed == NOTHING => ("", Some(text)),
+        true => (printed, Some(last)),
+        false if text == NOTHING => ("", Some(text)),
+        false => (text, None),
     }
 }
 
@@ -84,15 +121,15 @@ fn exit(message: &Message<'_>, printed: &str) -> Option<i64> {
 fn emit_result(
     message: &Message<'_>,
     (status, exit): (Status, Option<i64>),
-    printed: Text<'_>,
+    (printed, notice): (Option<Text<'_>>, Option<Text<'_>>),
     out: &mut Emitter<'_>,
 ) {
     let details = Details::lenient_opt(message.details());
-    let printed = Some(printed);
     let (stdout, stderr) = match status {
         // A command that ran has an output.
         Status::Ok => (printed, None),
         _ if exit.is_some() => (printed, None),
+        _ if notice.is_some() => (printed, notice),
         _ => (None, printed),
     };
     let event = ToolResult {
@@ -140,7 +177,7 @@ fn file_events(
     let Some(mut call) = record.others.get(place.record) else {
         return;
     };
-    let Some(args) = call.value().and_then(|value| arguments(value, place.block)) else {
+    let Some(args) = call.value().and_then(|value| arguments(value, place.part)) else {
         return;
     };
     let Some(path) = non_empty_text(args.path()) else {
@@ -180,4 +217,23 @@ fn arguments(record: Value<'_>, block: usize) -> Option<FileArgs<'_>> {
 fn has_image(message: &Message<'_>) -> bool {
     let mut blocks = message.content().into_iter().flat_map(Value::elements);
     blocks.any(|block| raw_str(Block::lenient(block).kind()) == "image")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_harness_says_how_a_command_ended() {
+        let exit = "Command exited with code 4";
+        let failed = format!("a\n\n\n{exit}");
+        assert_eq!(split(&failed, true), ("a\n", Some(exit)));
+        // The command printed it.
+        assert_eq!(split(&failed, false), (&*failed, None));
+        assert_eq!(split(NOTHING, false), ("", Some(NOTHING)));
+        let silent = format!("{NOTHING}\n\n{exit}");
+        assert_eq!(split(&silent, true), ("", Some(&*silent)));
+        assert_eq!(split(exit, true), ("", Some(exit)));
+        assert_eq!(split("a", true), ("a", None));
+    }
 }

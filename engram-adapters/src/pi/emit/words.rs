@@ -151,6 +151,13 @@ pub fn system(message: &Message<'_>, out: &mut Emitter<'_>) {
         let input = hashed("tools", &canonical_json(tools.raw()));
         out.emit(Meta::Context(input), Pointer::At("/message/toolsAdded"));
     }
+    if let Some(removed) = message.removed() {
+        let names = Some(removed.json());
+        out.emit(
+            Meta::system("tools_removed", names),
+            Pointer::At("/message/toolsRemoved"),
+        );
+    }
 }
 
 fn hashed<'a>(name: &'a str, text: &str) -> ImplicitInput<'a> {

@@ -2,7 +2,7 @@
 
 use engram_core::adapter::{SessionInit, SideInfo};
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{Author, Meta, Seq};
+use engram_core::event::{Author, Meta, Seq, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
@@ -10,7 +10,7 @@ use engram_core::text::Text;
 use super::prompts::words;
 use super::responses::response;
 use super::results::result;
-use super::state::{State, emit_facts};
+use super::state::State;
 use super::system;
 use super::telemetry;
 use super::usage;
@@ -18,6 +18,7 @@ use crate::qwen::format::LineKind;
 use crate::qwen::notes::kind_of;
 use crate::qwen::plan::Plan;
 use crate::qwen::readers::{Line, Origin};
+use crate::shared::stated::emit_facts;
 use crate::shared::time::tape_time;
 use crate::shared::value::{non_empty_text, text};
 
@@ -94,21 +95,25 @@ impl Events {
 
     /// Facts about the session that are new in this line.
     fn facts(&mut self, line: &Line<'_>, out: &mut Emitter<'_>) {
-        let mut facts = self
-            .state
-            .stated
-            .changed(line.cwd(), line.branch(), line.model());
+        let stated = &mut self.state.stated;
+        let mut facts = SessionFacts {
+            cwd: stated.changed("cwd", line.cwd()),
+            repo_branch: stated.changed("branch", line.branch()),
+            model: stated.changed("model", line.model()),
+            ..SessionFacts::default()
+        };
         let side_info = self.side_info.clone();
         if std::mem::take(&mut self.is_first) && line.agent_id().is_some() {
             facts.agent = non_empty_text(line.agent_name());
             facts.parent_session_id = text(line.session_id());
             facts.parent_call_id = side_info.parent_call_id.as_deref().map(Text::Plain);
+            facts.model = facts.model.or(side_info.model.as_deref().map(Text::Plain));
         }
         if let Some(copied) = line.forked_from().filter(|_| !self.state.is_fork_stated) {
             self.state.is_fork_stated = true;
             facts.fork_of = text(Origin::lenient(copied).session());
         }
-        emit_facts(facts, out);
+        emit_facts(facts, Pointer::Root, out);
         if self.ends.is_empty() {
             self.root = out.last_seq();
         }
@@ -157,7 +162,8 @@ impl Events {
             LineKind::SystemAtCommand => system::files(line, out),
             LineKind::Omitted(outcome) => return outcome,
         }
-        if !out.has_events() {
+        // The tokens of a response may stand behind a later line.
+        if !out.has_events() && !self.plan.later.contains(&record.number) {
             let name = kind.name().rsplit('/').next().unwrap_or_default();
             out.emit(Meta::system(name, None), Pointer::Root);
         }

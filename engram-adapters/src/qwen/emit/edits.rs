@@ -1,4 +1,4 @@
-//! What `edit` and `write_file` changed.
+//! What `edit`, `write_file` and `notebook_edit` changed.
 //!
 //! The result has the file before and after, but for the lines of sub-agents. `edit` writes `\n` for `\r\n` in both, which hashes do not
 //! notice. Texts of more than 16,000 characters are cut in the log (`sanitizeFileDiffForRecording`).

@@ -25,6 +25,7 @@ enum Role {
     Words,
     File,
     Hook,
+    Reminder,
 }
 
 /// The texts of a message, the first with its images. The texts of files and of hooks are parts of their own. `is_meanwhile`: a person typed it
@@ -47,6 +48,7 @@ pub fn words(line: &Line<'_>, by: Author, is_meanwhile: bool, out: &mut Emitter<
         let role = match in_files {
             true => Role::File,
             false if has_hook && n + 1 == count => Role::Hook,
+            false if n + 1 < count && is_reminder(words) => Role::Reminder,
             false => Role::Words,
         };
         in_files &= mark != Some(1);
@@ -63,11 +65,21 @@ pub fn words(line: &Line<'_>, by: Author, is_meanwhile: bool, out: &mut Emitter<
             }
             Role::File => context("file", words, pointer, out),
             Role::Hook => context("hook", words, pointer, out),
+            Role::Reminder => context("reminder", words, pointer, out),
         }
     }
     if !attachments.is_empty() {
         emit_words(None, by, &mut attachments, Pointer::At(PARTS), out);
     }
+}
+
+/// True for a part that is one reminder of the harness. The words of the person are the next part.
+fn is_reminder(part: Text<'_>) -> bool {
+    let part = part.decode_lossy();
+    let inside = part.trim().strip_prefix("<system-reminder>");
+    inside
+        .and_then(|inside| inside.split_once("</system-reminder>"))
+        .is_some_and(|(_, rest)| rest.is_empty())
 }
 
 /// What the model is told beside the conversation.

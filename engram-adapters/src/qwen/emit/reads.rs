@@ -55,9 +55,11 @@ pub fn read(file: Text<'_>, returned: &Returned<'_>, args: &FileArgs<'_>, out: &
     out.emit(event, OUTPUT);
 }
 
-/// All lines of a file. None of an empty output: the file itself may have the words of the notice.
+/// All lines of a file. None of an empty output: the file itself may have the words of the notice. None if a text may follow the file: hooks and
+/// reminders of the harness stand behind an empty line, and nothing marks them (`appendAdditionalContext`).
 fn whole(output: &str) -> Option<Lines> {
-    (output != NOTHING).then(|| (full_range(output), Some(line_count(output))))
+    let may_go_on = !output.ends_with('\n') && output.contains("\n\n");
+    (output != NOTHING && !may_go_on).then(|| (full_range(output), Some(line_count(output))))
 }
 
 /// The lines of a part. The harness counts the empty text after a final line end as a line; this does not.
@@ -109,6 +111,8 @@ mod tests {
     fn a_whole_file_has_all_its_lines() {
         let of = |output| whole(output).map(|(range, total)| (range.first, range.last, total));
         assert_eq!(of("a\nb\n"), Some((1, 2, Some(2))));
+        assert_eq!(of("a\n\nb\n"), Some((1, 3, Some(3))));
+        assert_eq!(of("a\n\n\nfrom a hook"), None);
         assert_eq!(of(NOTHING), None);
     }
 }

@@ -4,12 +4,18 @@ use engram_core::emit::Pointer;
 use engram_core::event::{Channel, MsgOut, ToolCall};
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
 
-use super::state::{CallPlace, State};
+use super::state::State;
 use crate::qwen::descriptor::TOOLS;
 use crate::qwen::notes::PARTS;
 use crate::qwen::readers::{Call, Line, Message, Part};
+use crate::shared::pending_calls::CallPlace;
+use crate::shared::tool_table::mcp_server;
 use crate::shared::value::{Value, elements, is_true, non_empty_text, raw_str, text};
+
+/// The tool that calls tools which are not in the list of tools, such as those of MCP servers. Its arguments name the other tool.
+const BRIDGE: &str = "tool_call";
 
 /// The events of a response, without its tokens.
 pub fn response(state: &mut State, record: &Record<'_>, line: &Line<'_>, out: &mut Emitter<'_>) {
@@ -45,19 +51,23 @@ fn emit_call(
     (place, pointer): (CallPlace, Pointer<'_>),
     out: &mut Emitter<'_>,
 ) {
-    let tool = raw_str(call.name());
+    // A tool that is not in the list of tools is called by this one.
+    let named = match raw_str(call.name()) {
+        BRIDGE => raw_str(call.args().and_then(|args| args.member("name"))),
+        tool => tool,
+    };
+    let server = mcp_server(named);
+    let kind = match server {
+        Some(_) => ToolKind::Mcp,
+        None => TOOLS.kind(raw_str(call.name())),
+    };
     let event = ToolCall {
-        server: mcp_server(tool).map(Text::Plain),
+        server: server.map(Text::Plain),
         call_id: text(call.id()),
         message_id,
         args: call.args().map(Value::raw),
-        ..ToolCall::new(text(call.name()).unwrap_or_default(), TOOLS.kind(tool))
+        ..ToolCall::new(text(call.name()).unwrap_or_default(), kind)
     };
     out.emit(event, pointer);
     state.calls.open(raw_str(call.id()), place);
-}
-
-/// The server of a tool with the name `mcp__<server>__<tool>`.
-fn mcp_server(tool: &str) -> Option<&str> {
-    Some(tool.strip_prefix("mcp__")?.split_once("__")?.0)
 }

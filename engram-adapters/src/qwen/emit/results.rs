@@ -9,11 +9,12 @@ use engram_core::text::Text;
 use super::edits::{edit, write};
 use super::prompts::{attachment, context};
 use super::reads::read;
-use super::state::{CallPlace, Returned, State};
+use super::state::{Returned, State};
 use crate::qwen::notes::PARTS;
 use crate::qwen::readers::{
     Answer, Attached, Call, CallResult, Display, FileArgs, Line, Message, Part, Response,
 };
+use crate::shared::pending_calls::CallPlace;
 use crate::shared::value::{Value, count, elements, is_true, non_empty_text, raw_str, text};
 
 /// The tool that runs commands.
@@ -141,7 +142,8 @@ fn file_events(
     (place, returned): (CallPlace, &Returned<'_>),
     out: &mut Emitter<'_>,
 ) {
-    if !matches!(raw_str(returned.tool), "read_file" | "edit" | "write_file") {
+    let tool = raw_str(returned.tool);
+    if !matches!(tool, "read_file" | "edit" | "write_file" | "notebook_edit") {
         return;
     }
     let Some(mut call) = record.others.get(place.record) else {
@@ -150,13 +152,13 @@ fn file_events(
     let Some(args) = call.value().and_then(|line| arguments(line, place.part)) else {
         return;
     };
-    let Some(file) = non_empty_text(args.path()) else {
+    let Some(file) = non_empty_text(args.path().or(args.notebook())) else {
         return;
     };
-    let emit = |out: &mut Emitter<'_>| match raw_str(returned.tool) {
+    let emit = |out: &mut Emitter<'_>| match tool {
         "read_file" => read(file, returned, &args, out),
-        "edit" => edit(file, returned, &args, out),
-        _ => write(file, returned, &args, out),
+        "write_file" => write(file, returned, &args, out),
+        _ => edit(file, returned, &args, out),
     };
     // A copy may be of a session in another directory.
     if line.forked_from().is_some() {

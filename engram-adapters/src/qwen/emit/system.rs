@@ -1,23 +1,27 @@
 //! Notices of the harness about the session.
 
 use engram_core::emit::Pointer;
-use engram_core::event::Meta;
+use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 
-use super::state::{State, emit_facts};
+use super::state::State;
 use crate::qwen::format::{LineKind, rule};
 use crate::qwen::readers::{Compression, Line, Message, Part, Payload};
+use crate::shared::stated::emit_facts;
 use crate::shared::value::{Value, elements, non_empty_text, text};
 
 /// The title of the session. The harness writes it again, so that it is near the end of the file.
 pub fn title(state: &mut State, line: &Line<'_>, out: &mut Emitter<'_>) -> Outcome {
     let title = Payload::lenient_opt(line.payload()).title();
-    let facts = state.stated.changed_title(title);
+    let facts = SessionFacts {
+        title: state.stated.changed("title", title),
+        ..SessionFacts::default()
+    };
     if facts.is_empty() {
         return Outcome::duplicate(LineKind::SystemCustomTitle.name(), rule::TITLE_REPEATED);
     }
-    emit_facts(facts, out);
+    emit_facts(facts, Pointer::Root, out);
     Outcome::Mapped
 }
 

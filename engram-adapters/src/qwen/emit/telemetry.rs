@@ -36,9 +36,14 @@ pub fn response(
             Outcome::duplicate(name, rule::TELEMETRY_RESPONSE)
         }
         Some(Counted::Call) | None => {
-            match of_event(&event) {
-                Some(usage) => drop(out.emit(Meta::Usage(usage), Pointer::At(EVENT))),
-                None => drop(out.emit(Meta::system("api_response", None), Pointer::At(EVENT))),
+            // The log has no other line of this response.
+            let words = non_empty_text(event.response_text());
+            let usage = of_event(&event);
+            if words.is_some() || usage.is_none() {
+                out.emit(Meta::system("api_response", words), Pointer::At(EVENT));
+            }
+            if let Some(usage) = usage {
+                out.emit(Meta::Usage(usage), Pointer::At(EVENT));
             }
             Outcome::Mapped
         }
