@@ -4,4 +4,5 @@ mod authorship;
 mod documents;
 mod golden;
 mod programs;
+mod sums;
 mod tables;
