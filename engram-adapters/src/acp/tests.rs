@@ -379,7 +379,7 @@ fn what_is_said_again_or_says_nothing_is_no_event() {
     let ledger = &events(&tape, "tape.stop")[0]["ledger"];
     assert_eq!(
         (&ledger["duplicate"], &ledger["bookkeeping"]),
-        (&1.into(), &1.into())
+        (&1.into(), &0.into())
     );
 }
 
