@@ -20,6 +20,7 @@ const UNIT_TESTS: &[(&str, &str)] = &[
     ("title.repeated", "a_title_that_is_written_again_is_one"),
     ("signature", "a_signature_is_not_on_the_tape"),
     ("image", "an_image_is_its_hash"),
+    ("hook.context", "what_a_hook_adds_is_not_the_persons"),
     ("agent.ready", "the_state_of_a_sub_agent_is_no_event"),
 ];
 
