@@ -59,6 +59,8 @@ impl Events {
         if let Some(version) = text(line.version()) {
             out.version(&version.decode_lossy());
         }
+        // Another version is no content of the line.
+        let before = out.last_seq();
         self.facts(&line, out);
         if let Some(to) = self.plan.back.get(&record.number) {
             let to = to.map_or(self.root, |to| self.ends.get(to).copied().flatten());
@@ -77,7 +79,7 @@ impl Events {
         self.ends.push(out.last_seq());
         match outcome {
             // What the line says beside its own content is on the tape.
-            _ if out.has_events() => Outcome::Mapped,
+            _ if out.has_events() && out.last_seq() != before => Outcome::Mapped,
             outcome => outcome,
         }
     }
