@@ -168,6 +168,7 @@ impl<'s> Surveyor<'s> {
         }
     }
 
+    /// Lists the members of one record and its faults, and then those of the records inside it.
     fn walk(&mut self, record: &str, shape: &RecordShape, node: RawNode<'s>, place: &Place<'_>) {
         let seen = self.all_cases(shape, node, place);
         self.survey.user_data += seen[0].free.len() as u64;

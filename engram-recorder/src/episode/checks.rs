@@ -37,7 +37,7 @@ pub fn all(
         intent(lines),
         end(lines, run),
         deny(lines, run),
-        on_tape(log, left)?,
+        tape_check(log, left)?,
     ])
 }
 
@@ -146,7 +146,8 @@ fn deny(lines: &[Line], run: &Run) -> Outcome {
     )
 }
 
-fn on_tape(log: &[u8], left: &[u8]) -> Result<Outcome, RecorderError> {
+/// P10: converts the log again. It fails if the tape breaks the format, lacks a text of the log, or differs from the kept tape.
+fn tape_check(log: &[u8], kept: &[u8]) -> Result<Outcome, RecorderError> {
     let failed =
         |what: String| Outcome::failed(TAPE_CHECK, "ADAPTER_PROTOCOL_VIOLATION/tape", what);
     let bytes = match tape(log) {
@@ -175,7 +176,7 @@ fn on_tape(log: &[u8], left: &[u8]) -> Result<Outcome, RecorderError> {
         Err(error) => return Ok(failed(format!("{error:?}"))),
     }
     // It was made from the log before, so this is the second time.
-    if bytes != left {
+    if bytes != kept {
         return Ok(failed("the same log gives another tape".to_owned()));
     }
     Ok(Outcome::of(
@@ -207,7 +208,7 @@ mod tests {
         let log = format!("{log}{line}");
         let own = tape(log.as_bytes()).unwrap();
         let left = other.map_or(own, |other| other.as_bytes().to_vec());
-        on_tape(log.as_bytes(), &left).unwrap()
+        tape_check(log.as_bytes(), &left).unwrap()
     }
 
     #[test]

@@ -97,7 +97,8 @@ pub fn ask(state: &mut State, record: &Record<'_>, plan: Option<&CallPlan>, out:
     out.emit(Decision::Ask.of_call(tool, text(asked.id()), None), pointer);
 }
 
-/// The person's answer. What an option allows is in the question.
+/// The person's answer: allow if the kind of the chosen option begins with `allow`, else deny, also if it is cancelled or unknown. The question has
+/// the options. A denied call is remembered.
 pub fn decided(state: &mut State, record: &Record<'_>, question: Value<'_>, out: &mut Emitter<'_>) {
     let outcome =
         |name| at(record.value, "m/result/outcome").and_then(|outcome| outcome.member(name));

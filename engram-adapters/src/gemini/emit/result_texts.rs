@@ -50,6 +50,7 @@ impl<'a> ResultTexts<'a> {
         texts
     }
 
+    /// Adds output, error and files of a response. Without output and error the whole response is the output, unless it is empty.
     fn add_response(&mut self, response: &FunctionResponse<'a>) {
         let content = Response::lenient_opt(response.response());
         self.output.add(content.output());

@@ -133,10 +133,6 @@ fn tool(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
         dialect: state.dialect,
         is_stated: state.decision.stated[CALL],
     };
-    if std::mem::take(&mut state.is_persons_command) && !place.is_stated {
-        let command = call.input.and_then(|input| input.member("command"));
-        out.emit(MsgIn::user(Author::Person, value::text(command)), pointer);
-    }
     let outcome = emit_call(&call, &place, &mut state.clock, out);
     if let Some(words) = refusal_words(&call) {
         let header = message.header(call.ended, part.id(), &mut state.clock);
@@ -161,9 +157,6 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
     };
     if text.is_empty() {
         return emit_system("empty_text", None, record.pointer, out);
-    }
-    if record.message.speaker == Speaker::User {
-        state.is_persons_command = is_true(record.part.synthetic()) && text.eq_str(RUN_BY_PERSON);
     }
     match record.message.speaker {
         Speaker::User if state.decision.is_written_again => {
@@ -210,9 +203,6 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
     }
     Outcome::Mapped
 }
-
-/// What the harness says before a command that a person typed behind a `!`. The next message has it as a call (1.0.98 to 1.18.34: recorded).
-const RUN_BY_PERSON: &str = "The following tool was executed by the user";
 
 /// How the harness tells the model that it has read a file that a prompt names, and the arguments behind it. A text with what the tool returned
 /// follows (1.3.0, 1.18.33: recorded).

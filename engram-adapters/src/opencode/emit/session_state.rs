@@ -42,8 +42,6 @@ pub struct SessionState {
     pub files: Vec<usize>,
     /// The file that the harness has just read for a prompt, and the key of the prompt's message.
     pub attached: Option<(u64, String)>,
-    /// The harness has said that a person ran the command of the next call.
-    pub is_persons_command: bool,
     /// Keys of system prompts that have been emitted.
     pub system_prompts: KeyMap<()>,
     pub clock: MillisFormatter,
@@ -73,7 +71,6 @@ impl SessionState {
             decision: Decision::default(),
             files: Vec::new(),
             attached: None,
-            is_persons_command: false,
             system_prompts: KeyMap::default(),
             clock: MillisFormatter::default(),
         }

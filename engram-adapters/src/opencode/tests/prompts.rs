@@ -220,35 +220,3 @@ fn what_the_harness_has_read_for_a_prompt_is_context_with_its_file() {
     let file = json!("/p/b.py");
     assert_eq!(files, [(&file, &json!(called)), (&file, &json!(content))]);
 }
-
-#[test]
-fn a_command_that_a_person_ran_is_a_persons() {
-    let call = |id: &str, command: &str| {
-        format!(
-            r#"{{"id":"{id}","type":"tool","tool":"bash","callID":"c{id}","state":{{"status":"completed","time":{{"start":1,"end":2}},"input":{{"command":"{command}"}},"title":"","metadata":{{"output":"a\n"}},"output":"a\n"}}}}"#
-        )
-    };
-    let notice = |more: &str| {
-        format!(r#"{{"type":"text","text":"The following tool was executed by the user"{more}}}"#)
-    };
-    let (by_person, by_model) = (call("1", "echo a"), call("2", "echo b"));
-    let (stated, typed) = (notice(r#","synthetic":true"#), notice(""));
-    let tape = tape(
-        INFO,
-        &[
-            ("user", &stated),
-            ("assistant", &by_person),
-            ("user", &typed),
-            ("assistant", &by_model),
-        ],
-    );
-    let words = "The following tool was executed by the user";
-    assert_eq!(
-        said(&tape),
-        [
-            ("harness", words, 0),
-            ("person", "echo a", 0),
-            ("person", words, 0)
-        ]
-    );
-}
