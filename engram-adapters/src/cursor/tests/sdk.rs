@@ -368,3 +368,23 @@ fn an_input_that_the_result_states_otherwise_is_a_notice() {
         );
     }
 }
+
+/// The turn of a chat store says only that the server's answer is an error; the words are in the message.
+#[test]
+fn a_failure_of_a_server_without_content_is_an_error() {
+    let log = concat!(
+        r#"{"store":"chat","meta":{"agentId":"s","createdAt":1780000000000}}"#,
+        "\n",
+        r#"{"store":"message","role":"tool","blob":"c","message":{"role":"tool","content":[{"type":"tool-result","toolCallId":"t","toolName":"CallMcpTool","result":"it failed"}]},"steps":{"0":{"toolCall":{"mcpToolCall":{"result":{"success":{"isError":true}}},"toolCallId":"t"}}}}"#,
+        "\n",
+    );
+    let tape = valid_tape(log);
+    let result = events(&tape)
+        .into_iter()
+        .find(|event| event["k"] == "tool.result");
+    let result = result.expect("a result");
+    assert_eq!(
+        (&result["status"], &result["stderr"]),
+        (&Value::from("error"), &Value::from("it failed"))
+    );
+}

@@ -66,13 +66,13 @@ pub(super) fn mcp_parts<'a>(
     buffer: &'a mut String,
     result: &mut ToolResult<'a>,
 ) {
-    let Some(content) = fields.content() else {
-        return;
-    };
-    let output = match joined_texts(content.elements(), buffer) {
-        Some(texts) => Some(texts).filter(|texts| !texts.is_empty()),
-        None => Some(fields.json()),
-    };
+    let output =
+        fields
+            .content()
+            .and_then(|content| match joined_texts(content.elements(), buffer) {
+                Some(texts) => Some(texts).filter(|texts| !texts.is_empty()),
+                None => Some(fields.json()),
+            });
     if is_true(fields.is_error()) {
         result.status = Some(Status::Error);
         result.stderr = output;
