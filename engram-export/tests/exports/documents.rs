@@ -36,6 +36,17 @@ impl Family {
     }
 }
 
+/// True for the longest of several tapes of one session: forms of it, and captures of its runs.
+fn is_longest(links: &[Links], at: usize) -> bool {
+    let id = |links: &Links| (links.session_id.clone(), links.agent_id.clone());
+    let own = &links[at];
+    let same = links.iter().enumerate().filter(|(_, other)| {
+        own.session_id.is_some() && other.harness == own.harness && id(other) == id(own)
+    });
+    let longest = same.max_by_key(|(at, other)| (other.events, std::cmp::Reverse(*at)));
+    longest.is_none_or(|(longest, _)| longest == at)
+}
+
 fn families() -> Vec<Family> {
     let mut recordings: BTreeMap<&str, Vec<&'static Golden>> = BTreeMap::new();
     GOLDEN
@@ -48,6 +59,11 @@ fn families() -> Vec<Family> {
             links
         };
         let links: Vec<Links> = tapes.iter().map(links).collect();
+        let keep: Vec<usize> = (0..links.len())
+            .filter(|at| is_longest(&links, *at))
+            .collect();
+        let tapes: Vec<_> = keep.iter().map(|at| tapes[*at]).collect();
+        let links: Vec<Links> = keep.iter().map(|at| links[*at].clone()).collect();
         Family {
             parents: parents(&links),
             tapes,

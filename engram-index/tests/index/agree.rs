@@ -88,7 +88,8 @@ fn all_questions_about_a_line_have_one_answer() {
         }
     }
     println!("{lines} lines asked one by one, {proven} of them given to a call");
-    assert!(proven > 100, "{proven}");
+    // A sample of the recordings has as many lines as its files happen to have.
+    assert!(lines > 300 && proven * 10 > lines, "{proven} of {lines}");
 }
 
 /// Lines of one file that are asked one by one.
