@@ -299,7 +299,7 @@ impl<W: Write> Terminal<'_, '_, W> {
         }
     }
 
-    /// How many of all lines are shown: a cut that saves hardly any is none.
+    /// How many of all lines are shown: all of them, if a cut would save only a few.
     fn worth_cutting(&self, all: usize, shown: usize) -> usize {
         match all.saturating_sub(shown) <= SPARED_LINES {
             true => all,

@@ -379,7 +379,7 @@ fn missing_line<'t>(
     })
 }
 
-/// A text up to this length may stand in any record, inside of a word.
+/// A text up to this length may be a part of a word in any record.
 const SHORT_LINE: usize = 3;
 
 /// True if a text of a record has this line.

@@ -18,42 +18,23 @@ impl Rebuild {
     pub fn restored(&mut self, to: u64) {
         self.flush();
         let behind = self.edited.partition_point(|(seq, _)| *seq <= to);
-        for (_, file) in self.edited.split_off(behind) {
-            self.restore(&file, to);
+        let edited = self.edited.split_off(behind).into_iter();
+        let mut files: HashMap<FileRef, Restored> = edited
+            .map(|(_, file)| (file, Restored::default()))
+            .collect();
+        for step in &self.steps {
+            if let Some(restored) = files.get_mut(&step.file) {
+                restored.step(step, to);
+            }
         }
-    }
-
-    fn restore(&mut self, file: &FileRef, to: u64) {
-        let Some(first) = self
-            .steps
-            .iter()
-            .find(|step| step.file == *file && step.seq > to)
-            .cloned()
-        else {
-            return;
-        };
-        let earlier = self
-            .steps
-            .iter()
-            .filter(|step| step.file == *file && step.seq <= to);
-        let mut written: Rc<[Key]> = Rc::default();
-        let mut last = None;
-        for step in earlier {
-            last = texts(step, &written);
-            written = last
-                .as_ref()
-                .map_or(written, |(_, after): &Texts| after.clone());
-        }
-        let now = match (first.kind, texts(&first, &written)) {
-            (Kind::Created, _) => Now::Absent,
-            (_, Some((Some(before), _))) => known(&before, first.whole),
-            _ if last.is_some() => known(&written, first.whole),
-            _ => Now::Unknown,
-        };
+        files.retain(|_, restored| restored.now.is_some());
         self.steps
-            .retain(|step| step.file != *file || step.seq <= to);
-        let restored = self.file(file);
-        (restored.now, restored.written) = (now, written.to_vec());
+            .retain(|step| step.seq <= to || !files.contains_key(&step.file));
+        for (file, restored) in files {
+            let state = self.file(&file);
+            state.now = restored.now.unwrap_or_default();
+            state.written = restored.written.to_vec();
+        }
         self.find_last_steps();
     }
 
@@ -67,6 +48,39 @@ impl Rebuild {
             .collect();
         for (file, state) in &mut self.files {
             state.last = places.get(file).copied();
+        }
+    }
+}
+
+/// What a file was at the event to which a rewind goes back.
+#[derive(Default)]
+struct Restored {
+    /// The lines that were written last.
+    written: Rc<[Key]>,
+    /// True if the last step had a text.
+    has_text: bool,
+    /// What is known of the file, by the first step behind the event; `None` without such a step.
+    now: Option<Now>,
+}
+
+impl Restored {
+    fn step(&mut self, step: &StepRow, to: u64) {
+        if self.now.is_some() {
+            return;
+        }
+        let texts = texts(step, &self.written);
+        if step.seq > to {
+            self.now = Some(match (step.kind, texts) {
+                (Kind::Created, _) => Now::Absent,
+                (_, Some((Some(before), _))) => known(&before, step.whole),
+                _ if self.has_text => known(&self.written, step.whole),
+                _ => Now::Unknown,
+            });
+            return;
+        }
+        self.has_text = texts.is_some();
+        if let Some((_, after)) = texts {
+            self.written = after;
         }
     }
 }

@@ -40,7 +40,7 @@ fn files_of(directory: &Path) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// A log is found in a home, among files that are none, and has the same names in a recording.
+/// A log is found in a home that has other files too, and has the same names in a recording.
 #[test]
 fn log_of_a_real_harness_is_found_in_its_home() {
     for (family, recording, (from, to), session) in LOGS {
