@@ -555,7 +555,7 @@ fn a_call_that_is_not_sent_to_its_server_is_denied() {
     assert_eq!(
         results,
         [
-            (&json!("denied"), &Value::Null),
+            (&json!("denied"), &json!(refused)),
             (&json!("denied"), &json!(forbidden)),
             (&json!("error"), &json!(broken))
         ]
@@ -566,6 +566,37 @@ fn a_call_that_is_not_sent_to_its_server_is_denied() {
         .map(|event| &event["call_id"])
         .collect();
     assert_eq!(denied, ["c1", "exec-2"]);
+}
+
+/// As 0.171.0 writes an answer of two texts, of which the model gets another form.
+#[test]
+fn what_a_server_gave_is_the_output_of_its_tool() {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let answer = item(
+        json!({"type": "McpToolCall", "id": "c1", "server": "desk", "tool": "notes", "arguments": {}, "status": "completed",
+        "result": {"content": [text("first "), text("second")]}, "duration": {"secs": 0, "nanos": 0}}),
+    );
+    let part = |text: &str| json!({"type": "input_text", "text": text});
+    let shown = ["Wall time: 0.0639 seconds\nOutput:", "first ", "second"];
+    let events = events(&[
+        (
+            "response_item",
+            json!({"type": "function_call", "name": "notes", "namespace": "mcp__desk", "arguments": "{}", "call_id": "c1"}),
+        ),
+        answer,
+        (
+            "response_item",
+            json!({"type": "function_call_output", "call_id": "c1", "output": shown.map(part)}),
+        ),
+    ]);
+    let results = of_kind(&events, "tool.result");
+    assert_eq!(results[0]["stdout"], "first \nsecond");
+    let beside: Vec<_> = of_kind(&events, "meta")
+        .into_iter()
+        .map(|event| (&event["name"], &event["text"]))
+        .collect();
+    assert!(beside.contains(&(&json!("tool_result"), &json!(shown.join("\n")))));
+    assert!(beside.iter().all(|(name, _)| *name != "McpToolCall"));
 }
 
 /// As 0.171.0 writes a script that calls `notify`.

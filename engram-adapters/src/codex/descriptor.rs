@@ -9,7 +9,7 @@ use super::table::MEMBERS;
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "codex",
-    adapter_version: "0.10.3",
+    adapter_version: "0.10.4",
     harness_family: "codex",
     matrix: MATRIX,
     schema_detection_strategy: "cli_version of the first session_meta line; the TypeScript document and the bare lines, which record no version, and what `exec --json` prints, by their structure",

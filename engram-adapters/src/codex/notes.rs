@@ -218,7 +218,7 @@ impl Ink {
 }
 
 /// Counts of tokens as the harness writes them: input with the cache, output with reasoning.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct Counts {
     pub input: Option<u64>,
     pub cache_read: Option<u64>,

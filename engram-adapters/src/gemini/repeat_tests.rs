@@ -315,3 +315,27 @@ fn a_call_that_a_history_has_first_is_one_call_of_its_response() {
     ];
     assert_eq!(kinds, expected);
 }
+
+/// As 0.61.0 writes them where a hook has changed the arguments, and the history is compressed later.
+#[test]
+fn arguments_of_the_model_stand_where_a_hook_has_changed_them() {
+    let turn = format!(
+        r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{{"id":"c","name":"run_shell_command","args":{{"command":"echo b"}},"status":"success","timestamp":"2026-11-21T09:58:17.010Z","result":[]}}]}}"#
+    );
+    let again = |command: &str| {
+        format!(
+            r#"{{"$set":{{"messages":[{{"id":"n",{TIME},"type":"gemini","content":[{{"functionCall":{{"id":"c","name":"run_shell_command","args":{{"command":"{command}"}}}}}}]}}]}}}}"#
+        )
+    };
+    let contexts = |command: &str| {
+        let history = again(command);
+        let events = events(&[&user("a", "go on"), &turn, &history, &history]);
+        let calls = events.iter().filter(|event| event["k"] == "tool.call");
+        assert_eq!(calls.count(), 1);
+        let contexts = events.iter().filter(|event| event["label"] == "context");
+        let texts = contexts.map(|event| event["text"].as_str().unwrap_or_default().to_owned());
+        texts.collect::<Vec<_>>()
+    };
+    assert_eq!(contexts("npm test"), [r#"{"command":"npm test"}"#]);
+    assert!(contexts("echo b").is_empty());
+}

@@ -135,7 +135,7 @@ const GAPS: &[Gap] = &[
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "opencode",
-    adapter_version: "0.9.5",
+    adapter_version: "0.9.6",
     harness_family: "opencode",
     matrix: MATRIX,
     schema_detection_strategy: "an export is recognized by its session record (`info.id`, `info.version`) before `messages`. That version, \

@@ -49,6 +49,9 @@ const TOTALS: &str = "cost-state";
 /// How a result begins that the harness writes when it resumes a session with a call that has none.
 const MADE_UP: &str = "[Tool call interrupted: the session ended before";
 
+/// How the harness asks the model to go on with a response whose stream broke. The line before may say that the response ended (2.1.332).
+const CUT_OFF: &str = "Your response above was cut off mid-stream.";
+
 /// The type of lines that have an id of another name.
 const REQUEST: &str = "api-request";
 
@@ -275,8 +278,10 @@ impl Checker {
                 .iter()
                 .any(|request| said.starts_with(request))
         };
-        note.flags
-            .set(Flags::ASKS_SUMMARY, content.text().is_some_and(asks));
+        let said = content.text();
+        note.flags.set(Flags::ASKS_SUMMARY, said.is_some_and(asks));
+        let is_cut_off = note.is(Flags::META) && said.is_some_and(|said| said.starts_with(CUT_OFF));
+        note.flags.set(Flags::BROKEN, is_cut_off);
         let mut has_text = false;
         let mut has_image = false;
         for (index, value) in content.elements().enumerate() {

@@ -77,6 +77,7 @@ pub(in crate::claude_code) fn responses(
             }
             Kind::User if note.is(Flags::RESULT) || note.is(Flags::META) => {
                 places.add_input(note, at, agent);
+                places.cut(note, agent);
             }
             Kind::User => {
                 places.add_input(note, at, agent);
@@ -162,6 +163,18 @@ impl Places {
                     last,
                 },
             );
+        }
+    }
+
+    /// The harness asks the model to go on with a response whose stream broke.
+    fn cut(&mut self, note: &Note, agent: (u16, u64)) {
+        if note.is(Flags::BROKEN)
+            && self
+                .open
+                .get(&agent)
+                .is_some_and(|open| open.is_broken(note))
+        {
+            self.close(agent, UsageHere::Broken);
         }
     }
 
@@ -357,5 +370,13 @@ mod tests {
         assert_eq!(usage_of(&[before, cut(3, 0)])[0], Broken);
         assert_eq!(usage_of(&[before, cut(0, 5)])[0], Broken);
         assert_eq!(usage_of(&[before, cut(4, 5)])[0], Whole);
+        // What the model is asked to go on with.
+        let go_on = |parent| Note {
+            parent,
+            flags: Flags::BROKEN | Flags::META,
+            ..user()
+        };
+        assert_eq!(usage_of(&[before, go_on(5)])[0], Broken);
+        assert_eq!(usage_of(&[before, go_on(6)])[0], Whole);
     }
 }

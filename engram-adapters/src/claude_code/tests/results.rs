@@ -364,3 +364,32 @@ fn line_numbers_that_cannot_be_make_the_record_malformed() {
         assert_eq!(unrecognized, 1, "{start}");
     }
 }
+
+/// As 2.1.332 writes it: the report of a sub-agent in the harness's words.
+#[test]
+fn words_of_a_sub_agent_are_its_output() {
+    let call =
+        json!([{"type": "tool_use", "id": "t1", "name": "Agent", "input": {"prompt": "count"}}]);
+    let framed = "[Subagent hand-back] The report follows:\n  Two.\n    And three.\nagentId: a6";
+    let report = json!({"status": "completed", "agentId": "a6", "content": [{"type": "text", "text": "Two.\n  And three."}]});
+    let lines = [
+        assistant_line("2.1.332", 1, "m1", call),
+        result_line("2.1.332", 2, "t1", framed, Some(report)),
+    ];
+    let results = events(&lines, "tool.result");
+    assert_eq!(results[0]["stdout"], "Two.\n  And three.");
+    // A tool of a server gave nothing.
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "mcp__team__nothing", "input": {}}]);
+    let silent = "(mcp__team__nothing completed with no output)";
+    let nothing = [
+        assistant_line("2.1.332", 1, "m1", call),
+        result_line("2.1.332", 2, "t1", silent, Some(json!([]))),
+    ];
+    assert!(events(&nothing, "tool.result")[0].get("stdout").is_none());
+    let given = events(&lines, "meta");
+    assert!(
+        given
+            .iter()
+            .any(|event| event["label"] == "context" && event["text"] == framed)
+    );
+}

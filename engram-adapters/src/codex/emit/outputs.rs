@@ -124,6 +124,11 @@ fn emit_result(
         emit_replaced(result, &end, Pointer::At(at), out);
         return;
     }
+    if screen.is_mcp() && end.text().is_some() && end.plain_text.is_none() {
+        emit_answer(result, &end, Pointer::At(at), out);
+        emit_unknown_parts(output, at, out);
+        return;
+    }
     end.complete(&mut result);
     out.emit(result, at);
     if let Some(call_id) = text(item.call_id()) {
@@ -154,6 +159,14 @@ fn emit_replaced(
     out.emit(end.with_streams(result), at);
     let hook = Meta::Context(ImplicitInput::of_text("hook", words));
     out.emit_child(call_id.and_then(|id| out.seq_of_call(id)), hook, at);
+}
+
+/// Emits the answer of an MCP server: what the server gave, and the form that the model got, with words of the harness.
+fn emit_answer(result: ToolResult<'_>, end: &EndFacts<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) {
+    let for_model = result.stdout;
+    out.emit(end.with_streams(result), at);
+    let form = Meta::Context(ImplicitInput::of_text("tool_result", for_model));
+    out.emit(form, at);
 }
 
 /// The end of a call in its line: the last part of its type, where it is, and its value.

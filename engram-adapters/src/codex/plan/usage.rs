@@ -1,5 +1,7 @@
 //! Which token counts are those of a response: several records have those of one, and totals run on.
 
+use std::collections::HashMap;
+
 use crate::codex::notes::{Counts, Header, Kind, Notes, Tokens};
 
 /// The usage that a record of counts gives.
@@ -44,8 +46,13 @@ struct State {
     total: Option<Counts>,
     /// The request in the last event.
     last: Option<Counts>,
-    /// Each response has a record of its own, so an event only repeats (0.160 and later).
-    has_records: bool,
+    /// The thread continues another one, and no record of its own is read yet.
+    is_inherited: bool,
+    /// How many records have these counts (0.160 and later), without those that an event has repeated. An event with other counts is of an older
+    /// version, which went on with the thread.
+    records: HashMap<Counts, u32>,
+    /// The request and the total in the last event, of whatever process.
+    said: Option<(Counts, Option<Counts>)>,
     has_read_any: bool,
 }
 
@@ -56,7 +63,7 @@ impl State {
         if header.is_new {
             self.total = Some(Counts::default());
         }
-        self.has_records |= header.has_base;
+        self.is_inherited |= header.has_base;
     }
 
     /// A process of the harness has no counts yet. Its total may begin anew or continue that of the thread.
@@ -70,7 +77,8 @@ impl State {
         let is_first = !std::mem::replace(&mut self.has_read_any, true);
         match tokens {
             Tokens::Record(counts) => {
-                self.has_records = true;
+                self.is_inherited = false;
+                *self.records.entry(counts).or_default() += 1;
                 Usage::Response {
                     counts,
                     earlier: None,
@@ -104,11 +112,12 @@ impl State {
         } else {
             last_before == Some(last)
         };
-        if is_same || self.has_records {
+        if self.repeats_record(last, total) || is_same {
             return Usage::Told;
         }
-        // A total that equals its request counts anew.
+        // A total that equals its request counts anew. Where responses have records, none of them is earlier.
         let spent = before
+            .filter(|_| self.records.is_empty())
             .zip(total.filter(|total| *total != last))
             .and_then(|(before, total)| total.without(&before));
         let earlier = spent
@@ -118,6 +127,16 @@ impl State {
             counts: last,
             earlier,
         }
+    }
+
+    /// True for an event whose counts a record has, and for one that is said again in another process. In a log without records it is never true.
+    fn repeats_record(&mut self, last: Counts, total: Option<Counts>) -> bool {
+        let is_again = self.said.replace((last, total)) == Some((last, total));
+        if let Some(left) = self.records.get_mut(&last).filter(|left| **left > 0) {
+            *left -= 1;
+            return true;
+        }
+        self.is_inherited || is_again && !self.records.is_empty()
     }
 
     /// A total without the request that it contains: what it rose is the usage. A smaller total counts anew.
@@ -234,6 +253,24 @@ mod tests {
         assert_eq!(
             inputs(&tokens),
             [(10, 0), (0, 0), (7, 0), (0, 0), (8, 0), (0, 0)]
+        );
+    }
+
+    #[test]
+    fn an_older_version_that_goes_on_has_events_alone() {
+        let record = |input, output| Tokens::Record(counts(input, output));
+        let tokens = [
+            record(10, 1),
+            event((10, 1), (10, 1)),
+            event((10, 1), (10, 1)),
+            event((12, 1), (22, 2)),
+            event((12, 1), (34, 3)),
+            record(12, 1),
+            event((12, 1), (46, 4)),
+        ];
+        assert_eq!(
+            inputs(&tokens),
+            [(10, 0), (0, 0), (0, 0), (12, 0), (12, 0), (12, 0), (0, 0)]
         );
     }
 

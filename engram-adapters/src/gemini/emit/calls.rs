@@ -1,5 +1,7 @@
 //! Tool calls and their results.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{SideFile, Status, ToolCall, ToolResult};
 use engram_core::steps::Emitter;
@@ -18,7 +20,7 @@ use crate::gemini::schema::{
     without_hook,
 };
 use crate::shared::time::tape_time;
-use crate::shared::value::{Field, Value, raw_str, text};
+use crate::shared::value::{Field, Value, elements, raw_str, text};
 
 /// Errors of calls that were not allowed, as raw JSON: how they begin, and what else they contain.
 const DENIED: &[(&str, &str)] = &[
@@ -114,7 +116,7 @@ impl Events {
             let Some(tool) = text(call.name()) else {
                 continue;
             };
-            if fate != CallFate::Repeated {
+            if matches!(fate, CallFate::New | CallFate::Collected) {
                 let message_id = message_id.filter(|_| fate == CallFate::New);
                 let shown = text(call.shown_name()).map(|name| name.decode_lossy());
                 let server = shown.as_deref().and_then(server_in).map(Text::Plain);
@@ -141,9 +143,18 @@ impl Events {
         out: &mut Emitter<'_>,
     ) {
         let call = FunctionCall::lenient(call);
-        let Some(tool) = text(call.name()).filter(|_| self.plan.is_new()) else {
+        let Some(tool) = text(call.name()) else {
             return;
         };
+        let fate = self.plan.next_call();
+        if fate == CallFate::Rewritten
+            && let Some(args) = call.args()
+        {
+            emit_context("call_arguments", args.text_or_json(), place, out);
+        }
+        if matches!(fate, CallFate::Repeated | CallFate::Rewritten) {
+            return;
+        }
         out.emit(made_call(tool, call.id(), call.args(), message_id), place);
     }
 
@@ -287,7 +298,7 @@ impl Events {
         let decoded = stdout
             .filter(|output| path.is_none() && (is_command || is_wrapped(*output)))
             .and_then(|output| output.decode().ok());
-        let shown = text(end.display).and_then(|shown| shown.decode().ok());
+        let shown = end.display.and_then(shown_text);
         let printed = decoded
             .as_deref()
             .and_then(|output| own_output(output, shown.as_deref(), is_command));
@@ -377,6 +388,26 @@ fn exit_code(output: Text<'_>, display: Value<'_>) -> Option<i64> {
         .ok()
 }
 
+/// What the terminal shows of a result: a text, or lines of cells, with blanks up to the width of the terminal (0.38.2 to 0.43.0).
+fn shown_text(display: Value<'_>) -> Option<Cow<'_, str>> {
+    if let Some(shown) = display.text() {
+        return shown.decode().ok();
+    }
+    let mut shown = String::new();
+    for line in elements(Some(display)) {
+        for cells in line
+            .elements()
+            .filter_map(|cells| text(cells.member("text")))
+        {
+            shown.push_str(&cells.decode_lossy());
+        }
+        shown.truncate(shown.trim_end_matches(' ').len());
+        shown.push('\n');
+    }
+    shown.truncate(shown.trim_end_matches('\n').len());
+    Some(Cow::Owned(shown))
+}
+
 /// True if the harness may have put something around an output, or a hook behind it.
 fn is_wrapped(output: Text<'_>) -> bool {
     output.starts_with(UNTRUSTED[0].trim()) || ends_with_hook(output.raw())
@@ -436,6 +467,7 @@ fn full_output_path(output: Text<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::value::{StructuralIndex, parse};
 
     #[test]
     fn the_terminal_shows_where_an_output_ends() {
@@ -452,6 +484,15 @@ mod tests {
         let hook = "done\n\n<hook_context>formatted</hook_context>";
         assert_eq!(both(hook, ""), Some("done"));
         assert_eq!(split_hook(hook), Some(("done", "formatted")));
+        // Lines of cells.
+        let cells = r#"[[{"text":" a"},{"text":"  "}],[{"text":"b "}],[{"text":"  "}]]"#;
+        let mut index = StructuralIndex::default();
+        let shown = shown_text(parse(cells, &mut index).unwrap()).unwrap();
+        assert_eq!(shown, " a\nb");
+        assert_eq!(
+            printed("Output:  a\nb\nProcess Group PGID: 9", &shown),
+            Some(" a\nb")
+        );
         // The command printed a line like one of the harness.
         let text = "Output: a\nSignal: b\nProcess Group PGID: 9";
         assert_eq!(printed(text, "a\nSignal: b"), Some("a\nSignal: b"));

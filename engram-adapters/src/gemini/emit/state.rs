@@ -98,14 +98,12 @@ impl Plan {
 
     /// What becomes of the next call.
     pub(super) fn next_call(&mut self) -> CallFate {
-        let is_collected = self
-            .decisions
-            .get(self.at)
-            .is_some_and(|decision| decision.is_collected);
-        match (self.is_new(), is_collected) {
-            (false, _) => CallFate::Repeated,
-            (true, false) => CallFate::New,
-            (true, true) => CallFate::Collected,
+        let decision = self.decisions.get(self.at).copied().unwrap_or_default();
+        match self.is_new() {
+            true if decision.is_collected => CallFate::Collected,
+            true => CallFate::New,
+            false if decision.has_other_arguments => CallFate::Rewritten,
+            false => CallFate::Repeated,
         }
     }
 
@@ -121,6 +119,8 @@ impl Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallFate {
     Repeated,
+    /// A hook has changed its arguments before it ran, and here are those of the model.
+    Rewritten,
     New,
     /// It is new, and its message is not the response that asked for it.
     Collected,

@@ -16,6 +16,8 @@ pub(super) struct Calls {
     pub(super) numbers: KeyMap<u32>,
     /// The arguments of a call, by its id, its message, its number there, and the list.
     pub(super) args: KeyMap<u64>,
+    /// The calls with their arguments that the log has said.
+    pub(super) told: KeyMap<()>,
     /// The calls of the last message with an id: the first and the last of them.
     pub(super) latest: KeyMap<(u32, u32)>,
     /// The calls, by their id, that only a history has so far: the turn was stopped before the log had them. Their results come in a message of

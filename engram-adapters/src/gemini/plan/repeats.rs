@@ -25,6 +25,8 @@ pub struct Decision {
     pub tokens: bool,
     /// For [`Note::Call`]: its message is not the response that asked for it.
     pub is_collected: bool,
+    /// For [`Note::Call`]: the log said it before, with other arguments alone.
+    pub has_other_arguments: bool,
 }
 
 /// Decides about each note.
@@ -132,7 +134,9 @@ impl Seen {
             Note::Call { id, args, list } => {
                 let (call, is_known) = self.next_call(id, args, list);
                 self.message.calls.insert(at as u64, call);
+                let is_new = self.calls.told.insert(hash64((call, args)), ()).is_none();
                 return Decision {
+                    has_other_arguments: is_known && is_new && id != 0,
                     is_repeated: is_known && self.may_be_again(),
                     in_history: self.message.in_history,
                     is_collected: self.message.collects,

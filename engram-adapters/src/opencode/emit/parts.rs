@@ -189,6 +189,11 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
         Speaker::Assistant if is_transient(record) => {
             return emit_system("transient", Some(text), record.pointer, out);
         }
+        // With such words the harness goes on by itself after a compaction: it prints them like an answer.
+        Speaker::Assistant if is_true(record.part.synthetic()) => {
+            let input = ImplicitInput::of_text("synthetic", Some(text));
+            out.emit(Meta::Context(input), record.pointer);
+        }
         Speaker::Assistant => {
             let message = MsgOut {
                 text: Some(text),

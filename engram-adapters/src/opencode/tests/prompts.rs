@@ -220,3 +220,21 @@ fn what_the_harness_has_read_for_a_prompt_is_context_with_its_file() {
     let file = json!("/p/b.py");
     assert_eq!(files, [(&file, &json!(called)), (&file, &json!(content))]);
 }
+
+/// As 1.18.33 prints them: after a compaction the harness goes on by itself.
+#[test]
+fn printed_words_of_the_harness_are_no_answer() {
+    let part = |part: Value| {
+        json!({"type": "text", "timestamp": 1003, "sessionID": "ses_1", "part": part}).to_string()
+            + "\n"
+    };
+    let own = json!({"messageID": "msg_1", "type": "text", "text": "Go on.", "synthetic": true, "metadata": {"compaction_continue": true}});
+    let log = part(own) + &part(json!({"messageID": "msg_2", "type": "text", "text": "Done."}));
+    let tape = convert(&log, SideInfo::default(), Policy::Permissive).unwrap();
+    let of = |name: &str, value: &str| {
+        let events = tape.iter().filter(|event| event[name] == value);
+        events.map(|event| &event["text"]).collect::<Vec<_>>()
+    };
+    assert_eq!(of("name", "synthetic"), [&json!("Go on.")]);
+    assert_eq!(of("k", "msg.out"), [&json!("Done.")]);
+}

@@ -125,7 +125,13 @@ impl<'a> ResultContext<'a> {
             .is_some_and(|content| content.starts_with(PERSISTED))
     }
 
-    /// The whole output of a sub-agent or of an MCP tool, of which the model saw the beginning: a text, or blocks of text.
+    /// True if the model saw the report of a sub-agent in words of the harness, with each line indented (2.1.332).
+    pub fn is_handed_back(&self) -> bool {
+        self.content
+            .is_some_and(|content| content.starts_with("[Subagent hand-back] "))
+    }
+
+    /// The whole output of a sub-agent or of an MCP tool, of which the model saw the beginning, or another form: a text, or blocks of text.
     #[cold]
     pub fn whole_output<'t>(&self, result: Field<'a>, buffer: &'t mut String) -> Option<Text<'t>>
     where
@@ -346,6 +352,10 @@ pub(super) fn is_placeholder(structured: &Structured<'_>, content: Option<Text<'
                 .ends_with(" completed with no output)")
             || content.eq_str("Tool ran without output or errors")
     };
+    // An MCP server gave no block.
+    if structured.object().is_empty_list() && content.is_some_and(names_no_output) {
+        return true;
+    }
     content.is_some_and(|content| names_no_output(content) || is_hint(content))
         && is_silent(structured.stdout())
         && is_silent(structured.stderr())

@@ -75,7 +75,7 @@ fn emit_result(
 ) {
     let (structured, content) = (result.structured, result.content);
     let mut buffer = String::new();
-    let whole = match result.is_persisted() {
+    let whole = match result.is_persisted() || result.is_handed_back() {
         true => result.whole_output(line.tool_use_result(), &mut buffer),
         false => None,
     };
