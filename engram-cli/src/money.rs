@@ -123,16 +123,10 @@ pub fn tokens(mut tokens: Value) -> Value {
 
 /// The amount and where it comes from, for a row of CSV.
 pub fn csv(cost: &Cost) -> [String; 2] {
-    let basis = cost
-        .basis
-        .and_then(|basis| serde_json::to_value(basis).ok());
+    let basis = cost.basis.map(Basis::as_str).unwrap_or_default();
     [
         cost.usd.map(|usd| usd.to_string()).unwrap_or_default(),
-        basis
-            .as_ref()
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned(),
+        basis.to_owned(),
     ]
 }
 

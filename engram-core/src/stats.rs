@@ -314,9 +314,10 @@ impl Stats {
         }
     }
 
-    /// Counts the session of an event, if the tape began with another one.
+    /// Counts the session of an event, if the tape began with another one. A sub-agent is one, also where it went on under another session.
     fn note_session(&mut self, record: &EventRef<'_>) {
-        let Some(session) = record.source.session_id.filter(|_| !record.replay) else {
+        let is_of_session = !record.replay && record.source.agent_id.is_none();
+        let Some(session) = record.source.session_id.filter(|_| is_of_session) else {
             return;
         };
         let session = session.comparable();
@@ -534,7 +535,9 @@ mod tests {
             ) + "\n"
         };
         let own = |session: &str| prompt(session, "");
-        let tape = own("s") + &own("t") + &own("s") + &prompt("r", r#","replay":true"#);
+        let of_agent = prompt("u", "").replace("\"u\"", "\"u\",\"agent_id\":\"a\"");
+        let replayed = prompt("r", r#","replay":true"#);
+        let tape = own("s") + &own("t") + &own("s") + &replayed + &of_agent;
         let mut stats = Stats {
             sessions: BTreeSet::from([TapeOf {
                 is_sub_agent: false,
@@ -544,7 +547,11 @@ mod tests {
             ..Stats::default()
         };
         replay(tape.as_bytes(), &mut stats).unwrap();
-        assert_eq!((stats.counts().sessions, stats.counts().prompts), (2, 3));
+        let counts = stats.counts();
+        assert_eq!(
+            (counts.sessions, counts.sub_agents, counts.prompts),
+            (2, 0, 4)
+        );
     }
 
     #[test]

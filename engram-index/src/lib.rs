@@ -23,6 +23,7 @@ mod arguments;
 mod asked;
 mod attribute;
 mod change;
+mod costs;
 mod diff;
 mod error;
 mod explain;
@@ -60,8 +61,10 @@ mod window;
 mod write;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use engram_core::prices::Prices;
 use rusqlite::Connection;
 
 pub use add::Added;
@@ -83,6 +86,8 @@ pub use window::Keys;
 pub struct Index {
     path: PathBuf,
     db: Connection,
+    /// For costs that no log states.
+    prices: Arc<Prices>,
 }
 
 impl Writer {
@@ -98,6 +103,7 @@ impl Writer {
         Ok(Index {
             path: self.path,
             db: self.db,
+            prices: Arc::new(Prices::builtin().clone()),
         })
     }
 }
@@ -109,7 +115,8 @@ impl Index {
     /// [`Error::NoIndex`], [`Error::OtherSchema`], or as SQLite gives them.
     pub fn open(directory: &Path) -> Result<Index, Error> {
         let (path, db) = store::open_to_read(directory)?;
-        Ok(Index { path, db })
+        let prices = Arc::new(Prices::builtin().clone());
+        Ok(Index { path, db, prices })
     }
 
     /// The database.
@@ -185,7 +192,12 @@ impl Index {
     /// # Errors
     /// [`Error::BadQuery`].
     pub fn query(&mut self, sql: &str, longest: Duration, take: TakeRow<'_>) -> Result<(), Error> {
-        sql::query(&mut self.db, sql, longest, take)
+        sql::query(&mut self.db, &self.prices, sql, longest, take)
+    }
+
+    /// Sets the prices by which views compute costs that no log states. Without them they are the built-in ones.
+    pub fn set_prices(&mut self, prices: Prices) {
+        self.prices = Arc::new(prices);
     }
 
     /// What the index holds.

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row};
 
 use crate::parts::Parts;
 use crate::rows::{
-    CallRow, Facts, FileRef, Kind, PromptRow, SpanRow, StepRow, TapeRow, TapeRows, UsageRow, What,
+    CallRow, Facts, FileRef, Kind, PromptRow, SpanRow, Spent, StepRow, TapeRow, TapeRows, What,
 };
 use crate::runs::{self, Of};
 
@@ -24,7 +24,6 @@ pub fn rows(db: &Connection, tape: i64) -> rusqlite::Result<Stored> {
         calls: calls(db, tape)?,
         spans,
         steps: steps(db, tape)?,
-        usage: usage(db, tape)?,
         said: Vec::new(),
     };
     Ok(Stored { rows, span_ids })
@@ -61,7 +60,7 @@ pub fn has_said(db: &Connection, speech: i64, anchors: &[u64]) -> rusqlite::Resu
 fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {
     let sql =
         "SELECT tape_hash, input_hash, h.text, s.text, a.text, adapter, schema, support, complete, t0, t1, bytes, events, ps.text, pc.text,
-        f.text, version, cwd, title, model, repo_url FROM tape JOIN name h ON h.id = harness LEFT JOIN name s ON s.id = session LEFT JOIN name a ON a.id = agent
+        f.text, version, cwd, title, model, repo_url, tokens, cost, cost_total FROM tape JOIN name h ON h.id = harness LEFT JOIN name s ON s.id = session LEFT JOIN name a ON a.id = agent
         LEFT JOIN name ps ON ps.id = parent_session LEFT JOIN name pc ON pc.id = parent_call LEFT JOIN name f ON f.id = fork_of
         WHERE tape.id = ?1";
     db.prepare_cached(sql)?.query_row([tape], |row| {
@@ -88,6 +87,11 @@ fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {
                 title: row.get(18)?,
                 model: row.get(19)?,
                 repo_url: row.get(20)?,
+            },
+            spent: Spent {
+                tokens: row.get(21)?,
+                cost: row.get(22)?,
+                cost_total: row.get(23)?,
             },
         })
     })
@@ -204,21 +208,4 @@ fn steps(db: &Connection, tape: i64) -> rusqlite::Result<Vec<StepRow>> {
         })
     };
     db.prepare_cached(sql)?.query_map([tape], step)?.collect()
-}
-
-fn usage(db: &Connection, tape: i64) -> rusqlite::Result<Vec<UsageRow>> {
-    let sql = "SELECT model.text, input, cached, cache_write, output, cost, n FROM usage LEFT JOIN name model ON model.id = model
-        WHERE tape = ?1 ORDER BY usage.rowid";
-    let usage = |row: &Row<'_>| {
-        Ok(UsageRow {
-            model: row.get(0)?,
-            input: row.get(1)?,
-            cached: row.get(2)?,
-            cache_write: row.get(3)?,
-            output: row.get(4)?,
-            cost: row.get(5)?,
-            n: row.get(6)?,
-        })
-    };
-    db.prepare_cached(sql)?.query_map([tape], usage)?.collect()
 }

@@ -25,8 +25,6 @@ pub struct TapeRows {
     pub spans: Vec<SpanRow>,
     /// What each read and edit left of its file, in the order of the tape.
     pub steps: Vec<StepRow>,
-    /// Tokens, by model.
-    pub usage: Vec<UsageRow>,
     /// What was said, if that is asked for.
     pub said: Vec<SaidRow>,
 }
@@ -42,7 +40,7 @@ pub struct SaidRow {
 }
 
 /// The row of a tape.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TapeRow {
     pub tape_hash: Digest,
     pub input_hash: Digest,
@@ -63,6 +61,18 @@ pub struct TapeRow {
     pub parent_call: Option<String>,
     pub fork_of: Option<String>,
     pub facts: Facts,
+    pub spent: Spent,
+}
+
+/// What the responses of a tape spent, as JSON; `None` if it has none.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Spent {
+    /// Tokens by model.
+    pub tokens: Option<String>,
+    /// What the tape says about costs: [`engram_core::stats::TapeCost`].
+    pub cost: Option<String>,
+    /// The largest total in US dollars that the log states, that of a copy too.
+    pub cost_total: Option<f64>,
 }
 
 /// What the log says of a session as a whole.
@@ -284,16 +294,4 @@ impl StepRow {
     pub fn flags(&self) -> i64 {
         i64::from(self.whole) | i64::from(self.has_before) << 1 | i64::from(self.after_command) << 2
     }
-}
-
-/// The tokens of one model.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct UsageRow {
-    pub model: Option<String>,
-    pub input: u64,
-    pub cached: u64,
-    pub cache_write: u64,
-    pub output: u64,
-    pub cost: Option<f64>,
-    pub n: u64,
 }

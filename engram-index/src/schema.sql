@@ -1,5 +1,6 @@
 -- The store. Times are milliseconds since 1970, hashes the first 16 bytes of BLAKE3. Of the texts of tapes only titles are here. `views.rs` has
--- what questions in SQL see.
+-- what questions in SQL see. `tape.tokens` and `tape.cost` are JSON: tokens by model, and what the tape says about costs, as
+-- `engram_core::stats` counts them.
 CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE repo (id INTEGER PRIMARY KEY, url TEXT NOT NULL, root TEXT NOT NULL, UNIQUE (url, root));
 -- A path below the directory of the session, or as it is with repo 0.
@@ -8,7 +9,7 @@ CREATE TABLE tape (
     id INTEGER PRIMARY KEY, tape_hash BLOB NOT NULL UNIQUE, input_hash BLOB NOT NULL, harness INTEGER NOT NULL, session INTEGER,
     agent INTEGER, adapter TEXT NOT NULL, schema TEXT NOT NULL, support TEXT NOT NULL, complete INTEGER NOT NULL, t0 INTEGER, t1 INTEGER,
     bytes INTEGER NOT NULL, events INTEGER NOT NULL, superseded_by INTEGER, parent_session INTEGER, parent_call INTEGER, fork_of INTEGER,
-    version TEXT, cwd TEXT, title TEXT, model TEXT, repo_url TEXT
+    version TEXT, cwd TEXT, title TEXT, model TEXT, repo_url TEXT, tokens TEXT, cost TEXT, cost_total REAL
 );
 -- Where tapes lie. A file that is no valid tape has a fault and no tape.
 CREATE TABLE place (
@@ -43,9 +44,6 @@ CREATE TABLE block (
 -- Prompts, answers and outputs, if the setting `text` is 1. A number of `speech` never comes again.
 CREATE TABLE setting (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE speech (id INTEGER PRIMARY KEY AUTOINCREMENT, tape INTEGER NOT NULL, offset INTEGER NOT NULL, t INTEGER);
-CREATE TABLE usage (
-    tape INTEGER NOT NULL, model INTEGER, input INTEGER, cached INTEGER, cache_write INTEGER, output INTEGER, cost REAL, n INTEGER NOT NULL
-);
 
 CREATE INDEX tape_identity ON tape (harness, session, agent);
 CREATE INDEX tape_session ON tape (session);
@@ -62,4 +60,3 @@ CREATE INDEX span_bh ON span (bh) WHERE what = 4 AND bh IS NOT NULL;
 CREATE INDEX span_other ON span (other) WHERE other IS NOT NULL;
 CREATE INDEX step_file ON step (file);
 CREATE INDEX step_other ON step (other) WHERE other IS NOT NULL;
-CREATE INDEX usage_tape ON usage (tape);

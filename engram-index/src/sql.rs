@@ -1,14 +1,16 @@
 //! Questions in SQL. They can only read, only the views, and only for so long.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engram_core::prices::Prices;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, Row};
 
 use crate::error::Error;
-use crate::views;
+use crate::{costs, views};
 
 /// Longest value that a question may make, in bytes.
 const MAX_VALUE: i32 = 64 << 20;
@@ -45,11 +47,12 @@ pub type TakeRow<'t> = &'t mut dyn FnMut(&[String], Option<Vec<Value>>) -> Next;
 /// Answers one statement.
 pub fn query(
     db: &mut Connection,
+    prices: &Arc<Prices>,
     sql: &str,
     longest: Duration,
     take: TakeRow<'_>,
 ) -> Result<(), Error> {
-    prepare(db).map_err(|error| bad(error, longest))?;
+    prepare(db, prices).map_err(|error| bad(error, longest))?;
     let begun = Instant::now();
     let is_late = move || begun.elapsed() > longest;
     db.progress_handler(STEPS, Some(is_late))
@@ -63,9 +66,9 @@ pub fn query(
 }
 
 /// Gives the connection the views and the limits.
-fn prepare(db: &Connection) -> rusqlite::Result<()> {
+fn prepare(db: &Connection, prices: &Arc<Prices>) -> rusqlite::Result<()> {
     db.pragma_update(None, "query_only", false)?;
-    let made = views::make(db);
+    let made = views::make(db).and_then(|()| costs::make(db, prices));
     db.pragma_update(None, "query_only", true)?;
     made?;
     db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE)?;
@@ -136,7 +139,9 @@ fn only_reads(context: AuthContext<'_>) -> Authorization {
         }
         AuthAction::Function { function_name } => {
             is_in_view
-                || !(views::FUNCTIONS.contains(&function_name) || function_name == "load_extension")
+                || !(views::FUNCTIONS.contains(&function_name)
+                    || costs::FUNCTIONS.contains(&function_name)
+                    || function_name == "load_extension")
         }
         _ => false,
     };

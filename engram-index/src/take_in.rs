@@ -1,6 +1,6 @@
 //! The events of one tape become rows.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use engram_core::anchor::{SCHEME, anchors};
 use engram_core::event::{
@@ -8,12 +8,14 @@ use engram_core::event::{
     ToolCall, ToolResult, Usage,
 };
 use engram_core::file_path::full_path;
+use engram_core::sink::EventSink;
+use engram_core::stats::{Stats, TapeCost};
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use crate::rebuild::Rebuild;
 use crate::rows::{
-    CallRow, FileRef, Kind, PromptRow, SNIPPET, SaidRow, SpanRow, TapeRows, UNCONFIRMED, UsageRow,
+    CallRow, FileRef, Kind, PromptRow, SNIPPET, SaidRow, SpanRow, Spent, TapeRows, UNCONFIRMED,
     What, digest,
 };
 use crate::shell::Effect;
@@ -54,7 +56,8 @@ pub struct Builder {
     /// The calls of the current response.
     response: Option<String>,
     response_calls: Vec<usize>,
-    usage: BTreeMap<Option<String>, UsageRow>,
+    /// Tokens and costs.
+    stats: Stats,
     /// Strings of calls that may change files, until it is known whether they did.
     paths: HashMap<u64, Vec<String>>,
     /// Calls that failed.
@@ -138,7 +141,11 @@ impl Builder {
             }
         }
         match &record.event {
-            Event::Meta(meta) => self.meta(meta, &at),
+            Event::Meta(meta) => {
+                // Counting cannot fail.
+                let _ = self.stats.event(&record.as_event_ref());
+                self.meta(meta, &at);
+            }
             Event::MsgIn(message) => {
                 let by = message.by as i64;
                 self.rows.prompts.push(PromptRow {
@@ -185,14 +192,14 @@ impl Builder {
                 let version = change.harness.version.map(|version| bounded(version));
                 self.rows.tape.facts.version = version;
             }
-            Meta::Session(facts) => self.session(facts),
+            Meta::Session(facts) => self.session(facts, at),
             Meta::Usage(usage) if !at.replay => self.usage(usage),
             Meta::Rewind { to, files: true } if !at.replay => self.rebuild.restored(to.get()),
             _ => {}
         }
     }
 
-    fn session(&mut self, facts: &SessionFacts<'_>) {
+    fn session(&mut self, facts: &SessionFacts<'_>, at: &At) {
         if let Some(cwd) = facts.cwd {
             self.cwd = owned(cwd);
             self.root.get_or_insert_with(|| names::path(&self.cwd));
@@ -204,6 +211,10 @@ impl Builder {
             self.model = Some(owned(model));
         }
         let tape = &mut self.rows.tape;
+        let total = facts.cost_total_usd.filter(|_| !at.replay);
+        let total = total.and_then(|total| total.as_str().parse::<f64>().ok());
+        let known = tape.spent.cost_total.into_iter();
+        tape.spent.cost_total = known.chain(total).reduce(f64::max);
         let first = |to: &mut Option<String>, from: Option<Text<'_>>| {
             if to.is_none() {
                 *to = from.map(owned);
@@ -224,6 +235,7 @@ impl Builder {
         of_session.title = facts.title.map(bounded).or(of_session.title.take());
     }
 
+    /// The calls of a response are of its model.
     fn usage(&mut self, usage: &Usage<'_>) {
         let model = usage.model.map(owned).or_else(|| self.model.clone());
         if let (Some(response), Some(model)) = (usage.message_id.map(owned), &model)
@@ -234,24 +246,6 @@ impl Builder {
                 .iter()
                 .for_each(|at| self.rows.calls[*at].model = Some(model.clone()));
         }
-        let row = self.usage.entry(model.clone()).or_insert_with(|| UsageRow {
-            model,
-            ..UsageRow::default()
-        });
-        let tokens = &usage.tokens;
-        let add =
-            |to: &mut u64, from: Option<u64>| *to = to.saturating_add(from.unwrap_or_default());
-        add(&mut row.input, tokens.input);
-        add(&mut row.cached, tokens.cache_read);
-        add(&mut row.cache_write, tokens.cache_write);
-        add(&mut row.output, tokens.output);
-        if let Some(cost) = usage
-            .cost_usd
-            .and_then(|cost| cost.as_str().parse::<f64>().ok())
-        {
-            row.cost = Some(row.cost.unwrap_or_default() + cost);
-        }
-        row.n += 1;
     }
 
     fn call(&mut self, call: &ToolCall<'_>, at: At) {
@@ -505,9 +499,26 @@ impl Builder {
             self.rows.spans.push(span);
         }
         self.rows.steps = std::mem::take(&mut self.rebuild).finish();
-        self.rows.usage = self.usage.into_values().collect();
+        self.rows.tape.spent = spent(&self.stats, self.rows.tape.spent.cost_total);
         self.rows
     }
+}
+
+/// What the responses of a tape spent.
+fn spent(stats: &Stats, cost_total: Option<f64>) -> Spent {
+    let tokens = stats.counts().tokens;
+    let cost = stats.costs().clone().into_tapes().next();
+    let cost = cost.filter(|cost| !TapeCost::is_empty(cost));
+    Spent {
+        tokens: (!tokens.is_empty()).then(|| json(&tokens)),
+        cost: cost.as_ref().map(json),
+        cost_total,
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    // A map of texts and numbers always is JSON.
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// The envelope of an event.

@@ -60,7 +60,7 @@ const fn column(
     }
 }
 
-/// Whose row it is: the same columns in every view.
+/// Whose row it is: the same columns in every view of tapes.
 const TAPE: Column = column(
     "text",
     "tape",
@@ -110,7 +110,7 @@ const PARENT: Column = column("integer", "parent", "span.call", "the `seq` of th
 const T: Column = column("time", "t", "span.t", "the time");
 
 /// Every view.
-pub const VIEWS: [View; 7] = [
+pub const VIEWS: [View; 8] = [
     View {
         name: "sessions",
         about: "one tape: a session, or a sub-agent with a log of its own",
@@ -136,6 +136,15 @@ pub const VIEWS: [View; 7] = [
             integer "edits", "(SELECT count(*) FROM main.span WHERE span.tape = tape.id AND what BETWEEN 1 AND 5)", "the changes of files";
             text "adapter", "tape.adapter", "the adapter and its version";
             integer "complete", "tape.complete", "0 if the log ends inside a record";
+            real "cost_usd", "(SELECT sum(value ->> 'cost_usd') FROM json_each(tape.tokens))",
+                "the cost of the responses in US dollars, as far as they state it";
+            integer "responses_without_cost", "without_cost(tape.cost, NULL)", "the responses that state no cost";
+            real "cost_computed_usd", "computed_usd(tape.cost, NULL)",
+                "computed: what these cost by their tokens and list prices, as far as their models have a price";
+            real "cost_total_usd", "tape.cost_total",
+                "the largest cost in US dollars that the log states for the session so far, with its sub-agents. It is not added to `cost_usd`";
+            real "cost_after_total_usd", "computed_after_total_usd(tape.cost)",
+                "computed: the part of `cost_computed_usd` after the largest total of the tape; null on tapes of sub-agents";
             integer "bytes", "tape.bytes", "the size of the text of the tape";
             text "path", "(SELECT min(path) FROM main.place WHERE place.tape = tape.id)", "the file of the tape";
         },
@@ -235,18 +244,36 @@ pub const VIEWS: [View; 7] = [
         about: "the tokens of one model on one tape; the Parquet table has a row for each response",
         columns: columns! {
             TAPE, HARNESS, SESSION, AGENT;
-            text "model", "model.text", "the model";
+            text "model", "nullif(model.key, 'unknown')", "the model; null if the log names none";
             time "start", "tape.t0", "the first time of the session";
-            integer "responses", "usage.n", "the responses that are added";
-            integer "input", "usage.input", "input tokens that neither came from a cache nor went to one";
-            integer "cache_read", "usage.cached", "input tokens that came from a cache";
-            integer "cache_write", "usage.cache_write", "input tokens that went to a cache";
-            integer "output", "usage.output", "output tokens with those of reasoning";
-            real "cost_usd", "usage.cost", "the cost in US dollars, as far as it is given";
+            integer "responses", "model.value ->> 'responses'", "the responses that are added";
+            integer "input", "model.value ->> 'input'", "input tokens that neither came from a cache nor went to one";
+            integer "cache_read", "model.value ->> 'cache_read'", "input tokens that came from a cache";
+            integer "cache_write", "model.value ->> 'cache_write'", "input tokens that went to a cache";
+            integer "cache_write_1h", "model.value ->> 'cache_write_1h'", "the part of `cache_write` that lives for an hour";
+            integer "output", "model.value ->> 'output'", "output tokens with those of reasoning";
+            integer "reasoning", "model.value ->> 'reasoning'", "output tokens of reasoning";
+            real "cost_usd", "model.value ->> 'cost_usd'", "the cost in US dollars, as far as responses state it";
+            integer "responses_without_cost", "without_cost(tape.cost, model.key)", "the responses that state no cost";
+            real "cost_computed_usd", "computed_usd(tape.cost, model.key)",
+                "computed: what these cost by their tokens and list prices, as far as the model has a price";
+        },
+        from: of_tape!("JOIN json_each(tape.tokens) model", "1"),
+    },
+    View {
+        name: "session_costs",
+        about: "what one session cost, with its sub-agents: the sum is the cost that `engram stats` prints. A session of which nothing is known has no row",
+        columns: columns! {
+            HARNESS;
+            text "session", "coalesce(s.text, tape_name(h.text, (SELECT min(path) FROM main.place WHERE place.tape = tape.id)))",
+                "the session; the tape if its log names none";
+            text "project", "max(CASE WHEN a.text IS NULL THEN tape.cwd END)", "the project";
+            real "usd", "session_cost(tape.cost)", "the cost in US dollars";
+            text "basis", "session_cost_basis(tape.cost)", "`stated`, `computed` or `mixed`";
         },
         from: of_tape!(
-            "JOIN main.usage ON usage.tape = tape.id LEFT JOIN main.name model ON model.id = usage.model",
-            "1"
+            "",
+            "1 GROUP BY tape.harness, ifnull(tape.session, -tape.id) HAVING session_cost(tape.cost) IS NOT NULL"
         ),
     },
 ];
@@ -328,12 +355,12 @@ mod tests {
         };
         let common = [TAPE, HARNESS, SESSION, AGENT];
         let mut text = format!(
-            "\nEach view begins with these columns:\n\n{}",
+            "\nEach view but `session_costs` begins with these columns:\n\n{}",
             table(&common)
         );
         for view in &VIEWS {
-            let (first, own) = view.columns.split_at(common.len());
-            assert_eq!(table(first), table(&common), "{}", view.name);
+            let has_common = table(view.columns).starts_with(&table(&common));
+            let own = &view.columns[if has_common { common.len() } else { 0 }..];
             let _ = write!(
                 text,
                 "\n**`{}`**: {}.\n\n{}",

@@ -115,8 +115,8 @@ impl Writer {
         let names = self.names_of(tape)?;
         let sql =
             "INSERT INTO tape (tape_hash, input_hash, harness, session, agent, adapter, schema, support, complete, t0, t1, bytes, events,
-            parent_session, parent_call, fork_of, version, cwd, title, model, repo_url)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
+            parent_session, parent_call, fork_of, version, cwd, title, model, repo_url, tokens, cost, cost_total)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)";
         let [
             harness,
             session,
@@ -146,7 +146,10 @@ impl Writer {
             tape.facts.cwd,
             tape.facts.title,
             tape.facts.model,
-            tape.facts.repo_url
+            tape.facts.repo_url,
+            tape.spent.tokens,
+            tape.spent.cost,
+            tape.spent.cost_total
         ])
     }
 
@@ -181,8 +184,7 @@ impl Writer {
         }
         rows.said
             .iter()
-            .try_for_each(|said| self.insert_said(tape, said, anchors))?;
-        self.insert_usage(tape, rows)
+            .try_for_each(|said| self.insert_said(tape, said, anchors))
     }
 
     fn insert_said(&self, tape: i64, row: &SaidRow, anchors: &mut Anchors) -> rusqlite::Result<()> {
@@ -219,25 +221,6 @@ impl Writer {
             self.db
                 .prepare_cached("DELETE FROM speech WHERE id = ?1")?
                 .execute([id])?;
-        }
-        Ok(())
-    }
-
-    fn insert_usage(&mut self, tape: i64, rows: &TapeRows) -> rusqlite::Result<()> {
-        let sql = "INSERT INTO usage (tape, model, input, cached, cache_write, output, cost, n) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-        for row in &rows.usage {
-            let model = self.maybe_name(row.model.as_deref())?;
-            let key = params![
-                tape,
-                model,
-                row.input,
-                row.cached,
-                row.cache_write,
-                row.output,
-                row.cost,
-                row.n
-            ];
-            self.db.prepare_cached(sql)?.execute(key)?;
         }
         Ok(())
     }
@@ -389,7 +372,7 @@ impl Writer {
         let tape = &rows.tape;
         let sql = "UPDATE tape SET tape_hash = ?2, input_hash = ?3, harness = ?4, session = ?5, agent = ?6, adapter = ?7, schema = ?8,
             support = ?9, complete = ?10, t0 = ?11, t1 = ?12, bytes = ?13, events = ?14, parent_session = ?15, parent_call = ?16, fork_of = ?17,
-            version = ?18, cwd = ?19, title = ?20, model = ?21, repo_url = ?22 WHERE id = ?1";
+            version = ?18, cwd = ?19, title = ?20, model = ?21, repo_url = ?22, tokens = ?23, cost = ?24, cost_total = ?25 WHERE id = ?1";
         self.db.prepare_cached(sql)?.execute(params![
             id,
             tape.tape_hash,
@@ -412,7 +395,10 @@ impl Writer {
             tape.facts.cwd,
             tape.facts.title,
             tape.facts.model,
-            tape.facts.repo_url
+            tape.facts.repo_url,
+            tape.spent.tokens,
+            tape.spent.cost,
+            tape.spent.cost_total
         ])?;
         // The older tape is still somewhere: it is known, so that it is not read again.
         if self.has_place(id)? {
@@ -428,12 +414,7 @@ impl Writer {
         self.change_calls(id, &stored.rows.calls, &rows.calls)?;
         self.change_spans(id, stored, &rows.spans, anchors)?;
         self.change_steps(id, &stored.rows.steps, &rows.steps, anchors)?;
-        self.change_said(id, &rows.said, anchors)?;
-        if stored.rows.usage != rows.usage {
-            self.db.execute("DELETE FROM usage WHERE tape = ?1", [id])?;
-            self.insert_usage(id, rows)?;
-        }
-        Ok(())
+        self.change_said(id, &rows.said, anchors)
     }
 
     fn change_prompts(
@@ -515,7 +496,7 @@ impl Writer {
 
     /// Deletes everything that a tape says, and leaves its row.
     pub(crate) fn delete_rows(&mut self, tape: i64) -> rusqlite::Result<()> {
-        for table in ["prompt", "call", "span", "step", "usage", "speech"] {
+        for table in ["prompt", "call", "span", "step", "speech"] {
             self.db
                 .execute(&format!("DELETE FROM {table} WHERE tape = ?1"), [tape])?;
         }

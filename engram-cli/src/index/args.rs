@@ -6,6 +6,8 @@ use clap::{Args, Subcommand};
 use engram_command::keys::Keys;
 use engram_command::size;
 
+use crate::money::PriceTable;
+
 /// Where the index is.
 #[derive(Debug, Clone, Args)]
 pub struct Place {
@@ -200,7 +202,7 @@ pub struct Grep {
 /// `engram query`.
 #[derive(Debug, Args)]
 pub struct Query {
-    /// One SQL statement over the views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones` and `usage` [default: list their columns]
+    /// One SQL statement over the views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones`, `usage` and `session_costs` [default: list their columns]
     #[arg(value_name = "SQL")]
     pub sql: Option<String>,
     /// Print one JSON object per row; if the answer was cut off, a last one with `k`, `returned` and `cut`
@@ -218,6 +220,8 @@ pub struct Query {
     /// At most so many seconds
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: u64,
+    #[command(flatten)]
+    pub prices: PriceTable,
     #[command(flatten)]
     pub keys: Keys,
     #[command(flatten)]

@@ -27,6 +27,10 @@ pub fn run(args: &Query, registry: &Registry, report: &Reporter) -> io::Result<E
         Ok(opened) => opened,
         Err(error) => return Ok(place::failed(&error, report)),
     };
+    match args.prices.load() {
+        Ok(prices) => index.set_prices(prices.into_owned()),
+        Err(error) => return Ok(report.failure(&error)),
+    }
     notes
         .iter()
         .for_each(|note| report.note(&format!("note        {note}")));

@@ -136,7 +136,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "query",
-        about: "One SQL statement over the views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones` and `usage`; without one, their columns.",
+        about: "One SQL statement over the views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones`, `usage` and `session_costs`; without one, their columns.",
         arguments: &[
             argument("sql", Form::Value, "A SELECT statement"),
             argument("limit", Form::Count, "At most so many rows"),

@@ -46,7 +46,7 @@ print(json.dumps(found, sort_keys=True))
 "#;
 
 /// What the readers find; `None` if there is no Python with them.
-fn read(dataset: &Path) -> Option<Value> {
+pub fn read(dataset: &Path) -> Option<Value> {
     let python = std::env::var_os("ENGRAM_PYTHON").unwrap_or_else(|| "python3".into());
     let has = Command::new(&python)
         .args(["-c", "import duckdb, pandas, polars, pyarrow"])

@@ -47,6 +47,8 @@ mod show;
 mod show_page;
 mod stats;
 mod stores;
+#[cfg(feature = "parquet")]
+mod sums;
 mod torn_reads;
 mod units;
 mod unread;

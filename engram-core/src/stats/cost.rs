@@ -76,7 +76,23 @@ pub enum Basis {
     Mixed,
 }
 
+impl Basis {
+    /// Its word in answers.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Basis::Stated => "stated",
+            Basis::Computed => "computed",
+            Basis::Mixed => "mixed",
+        }
+    }
+}
+
 impl TapeCost {
+    /// True if the tape says nothing about costs.
+    pub fn is_empty(&self) -> bool {
+        self.total_usd.is_none() && self.responses().next().is_none()
+    }
+
     pub(super) fn total(&mut self, usd: f64) {
         if self.is_copy || self.total_usd.is_some_and(|known| known >= usd) {
             return;
@@ -105,9 +121,47 @@ impl TapeCost {
         }
     }
 
+    /// The number of its responses that state no cost: of one model, or of all.
+    pub fn responses_without_cost(&self, model: Option<&str>) -> u64 {
+        let of_model = self.responses().filter(|(name, _)| is_of(name, model));
+        let tokens = of_model.flat_map(|(_, spent)| spent.unpriced.values());
+        tokens.fold(0, |sum, tokens| sum.saturating_add(tokens.responses))
+    }
+
+    /// What its responses that state no cost cost by their tokens, in US dollars: of one model, or of all. `None` if nothing can be computed.
+    pub fn computed_usd(&self, model: Option<&str>, prices: &Prices) -> Option<f64> {
+        computed(
+            self.responses().filter(|(name, _)| is_of(name, model)),
+            prices,
+        )
+    }
+
+    /// As [`TapeCost::computed_usd`], of the responses after the largest total. `None` for a sub-agent: the total of its session has its costs.
+    pub fn computed_after_total_usd(&self, prices: &Prices) -> Option<f64> {
+        let after = self.after.iter();
+        computed(after, prices).filter(|_| !self.is_sub_agent)
+    }
+
     fn responses(&self) -> impl Iterator<Item = (&String, &Spent)> {
         self.before.iter().chain(&self.after)
     }
+}
+
+/// True if responses with this name are of the model: the name may have a service tier behind the model.
+fn is_of(name: &str, model: Option<&str>) -> bool {
+    let Some(rest) = model.map_or(Some(""), |model| name.strip_prefix(model)) else {
+        return false;
+    };
+    rest.is_empty() || (rest.starts_with(" (") && rest.ends_with(')'))
+}
+
+fn computed<'s>(
+    responses: impl Iterator<Item = (&'s String, &'s Spent)>,
+    prices: &Prices,
+) -> Option<f64> {
+    let mut sum = Cost::default();
+    responses.for_each(|(model, spent)| sum.add(&Cost::computed(model, spent, prices)));
+    sum.usd
 }
 
 impl Spent {
@@ -429,6 +483,32 @@ mod tests {
             let cost = costs.cost(&prices());
             assert_eq!((cost.usd, cost.basis), (Some(7.0), Some(Basis::Mixed)));
         }
+    }
+
+    #[test]
+    fn the_parts_of_a_tape_are_those_of_its_cost() {
+        let tape = tape(|tape| {
+            tape.response("m", response(MILLION, None));
+            tape.response("m", response(MILLION, Some(0.25)));
+            tape.total(5.0);
+            tape.response("m (flex)", response(MILLION, None));
+            tape.response("mm", response(MILLION, None));
+            tape.response("n", response(MILLION, None));
+        });
+        let [all, m, n, x] = [None, Some("m"), Some("n"), Some("x")].map(|model| {
+            let usd = tape.computed_usd(model, &prices());
+            (usd, tape.responses_without_cost(model))
+        });
+        assert_eq!(
+            [all, m, n, x],
+            [(Some(3.0), 4), (Some(1.0), 2), (Some(2.0), 1), (None, 0)]
+        );
+        assert_eq!(tape.computed_after_total_usd(&prices()), Some(2.0));
+        let agent = TapeCost {
+            is_sub_agent: true,
+            ..tape
+        };
+        assert_eq!(agent.computed_after_total_usd(&prices()), None);
     }
 
     #[test]

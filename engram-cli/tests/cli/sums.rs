@@ -1,0 +1,139 @@
+//! One number of everything: sessions, prompts, calls, edits, tokens and costs are the same in `stats`, `list`, `query` and the tables.
+
+use super::index::Home;
+use super::*;
+
+/// Sessions with totals, forks, sub-agents, replayed history, stated costs and responses that state none.
+const FIXTURES: [&str; 9] = [
+    "claude-code/1.0.100/n_stream",
+    "claude-code/2.1.329/c_subagent",
+    "claude-code/2.1.329/d_resume",
+    "claude-code/2.1.332/m_tuifork",
+    "codex/0.169.0/sub-codemode",
+    "codex/0.171.0/x_review",
+    "gemini/0.16.0/c_subagent",
+    "opencode/1.14.34/resume",
+    "opencode/1.14.34/sub",
+];
+
+/// What the views come to. Each session counts once, although several tapes may have it.
+const OF_VIEWS: &str = "SELECT
+    (SELECT count(DISTINCT harness || '/' || coalesce(session_id, tape)) FROM sessions WHERE agent_id IS NULL) AS sessions,
+    (SELECT count(DISTINCT harness || '/' || session_id || '/' || agent_id) FROM sessions WHERE agent_id IS NOT NULL) AS sub_agents,
+    (SELECT count(*) FROM prompts WHERE by = 'person') AS prompts, (SELECT count(*) FROM calls) AS calls,
+    (SELECT count(*) FROM edits) AS edits,
+    (SELECT sum(ifnull(input, 0) + ifnull(cache_read, 0) + ifnull(cache_write, 0) + ifnull(output, 0)) FROM usage) AS tokens,
+    (SELECT sum(usd) FROM session_costs) AS usd";
+
+/// The same sums by the columns of `sessions`.
+const OF_SESSIONS: &str = "SELECT sum(prompts) AS prompts, sum(calls) AS calls, sum(edits) AS edits, sum(cost_usd) AS stated,
+    sum(cost_computed_usd) AS computed, sum(responses_without_cost) AS without FROM sessions";
+const OF_USAGE: &str = "SELECT sum(cost_usd) AS stated, sum(cost_computed_usd) AS computed, sum(responses_without_cost) AS without FROM usage";
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_default()
+}
+
+/// The sum of a number in all leaves of a value.
+fn all(value: &Value) -> f64 {
+    match value {
+        Value::Object(members) => members.values().map(all).sum(),
+        other => number(other),
+    }
+}
+
+/// Tokens, whatever became of them.
+fn tokens(of: &Value) -> f64 {
+    let names = ["input", "cache_read", "cache_write", "output"];
+    names.iter().map(|name| number(&of["tokens"][*name])).sum()
+}
+
+fn assert_near(found: f64, wanted: f64, what: &str) {
+    assert!((found - wanted).abs() < 1e-8, "{what}: {found} {wanted}");
+}
+
+#[test]
+fn every_answer_has_the_same_sums() {
+    let home = Home::new();
+    let logs = home.directory.path().join("logs");
+    for name in FIXTURES {
+        let from = fixture(name);
+        for file in names(&from) {
+            let to = logs.join(name).join(&file);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(from.join(&file), to).unwrap();
+        }
+    }
+    let tapes = home.path("tapes");
+    let out = home.run(&["ingest", text(&logs), "--out", &tapes, "--index"]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let prices = home.path("prices.tsv");
+    let own = "model\tinput\toutput\nclaude-opus-5-5\t1\t2\ngpt-5.5\t3\t4\nmock-claude\t0.5\t0.5\n";
+    fs::write(&prices, own).unwrap();
+    for more in [&[][..], &["--prices", &prices]] {
+        let answer = |args: &[&str]| home.json(&[args, &["--json"], more].concat());
+        let stats = answer(&["stats", &tapes]).remove(0);
+        let (usd, calls, edits) = (
+            number(&stats["cost_usd"]),
+            all(&stats["calls"]),
+            all(&stats["edits"]),
+        );
+        assert!(usd > 0.1 && stats["cost_basis"] == "mixed", "{stats}");
+
+        let views = answer(&["query", OF_VIEWS, "--no-ingest"]).remove(0);
+        for name in ["sessions", "sub_agents", "prompts"] {
+            assert_eq!(views[name], stats[name], "{name}");
+        }
+        assert_eq!(
+            [number(&views["calls"]), number(&views["edits"])],
+            [calls, edits]
+        );
+        assert_near(number(&views["tokens"]), tokens(&stats), "tokens");
+        assert_near(number(&views["usd"]), usd, "usd");
+
+        let [of_sessions, of_usage] =
+            [OF_SESSIONS, OF_USAGE].map(|sql| answer(&["query", sql, "--no-ingest"]).remove(0));
+        assert_eq!(of_sessions["prompts"], stats["prompts"]);
+        assert_eq!(
+            [number(&of_sessions["calls"]), number(&of_sessions["edits"])],
+            [calls, edits]
+        );
+        for name in ["stated", "computed", "without"] {
+            assert!(number(&of_usage[name]) > 0.0, "{of_usage}");
+            assert_near(number(&of_sessions[name]), number(&of_usage[name]), name);
+        }
+
+        let rows = answer(&["list", &tapes, "--limit", "0"]);
+        let sum = |of: fn(&Value) -> f64| rows.iter().map(of).sum::<f64>();
+        assert_eq!(
+            sum(|row| number(&row["prompts"])),
+            number(&stats["prompts"])
+        );
+        assert_eq!(sum(|row| number(&row["calls"])), calls);
+        assert_near(sum(tokens), tokens(&stats), "tokens of `list`");
+        assert_near(sum(|row| number(&row["cost_usd"])), usd, "usd of `list`");
+        let alone = rows
+            .iter()
+            .filter(|row| row["agent_id"].is_string())
+            .count() as f64;
+        assert_eq!(
+            sum(|row| number(&row["sub_agents"])) + alone,
+            number(&stats["sub_agents"])
+        );
+
+        for by in ["harness", "project", "day", "session"] {
+            let rows = answer(&["stats", &tapes, "--by", by]);
+            let sum = |name: &str| rows.iter().map(|row| number(&row[name])).sum::<f64>();
+            assert_eq!(sum("prompts"), number(&stats["prompts"]), "{by}");
+            assert_near(sum("cost_usd"), usd, by);
+        }
+
+        let tables = home.path(if more.is_empty() { "tables" } else { "own" });
+        let export = ["export", "parquet", &tapes, "--out", &tables];
+        let out = home.run(&[&export[..], more].concat());
+        assert_eq!(code(&out), 0, "{}", stderr(&out));
+        if let Some(found) = dataset::read(Path::new(&tables)) {
+            assert_near(number(&found["cost"]), usd, "usd of the tables");
+        }
+    }
+}
