@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use engram_command::conversion::Conversion;
 use engram_command::filter::Filter;
@@ -11,6 +12,7 @@ use engram_command::program::Reporting;
 use engram_command::table::Output;
 use jiff::tz::TimeZone;
 
+use crate::answer_schema;
 use crate::fail_on::FailOn;
 use crate::money::PriceTable;
 use crate::stats::By;
@@ -36,7 +38,7 @@ Exit codes:
   0 success                       4 version refused (--policy strict)
   1 some failed, or faults found  5 malformed, truncated or over a limit
   2 wrong usage                   6 reading or writing failed
-  3 input not recognised          130 interrupted; no tape is left half written";
+  3 not there, or not recognised  130 interrupted; no tape is left half written";
 
 /// Converts the session logs of coding agents to tapes: one normalized, deterministic event stream per session.
 #[derive(Debug, Parser)]
@@ -349,20 +351,30 @@ pub struct Stats {
 /// Arguments of `engram check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// Tapes, plain or compressed, or directories of tapes; `-` reads standard input
-    #[arg(required = true, value_name = "TAPE")]
+    /// Tapes, plain or compressed, or directories of tapes; `-` reads standard input [default: `$ENGRAM_TAPES`, or `engram/tapes` in the data
+    /// directory of the platform]
+    #[arg(value_name = "TAPE")]
     pub tapes: Vec<PathBuf>,
     /// Make the index of a directory of tapes again: lines that are true stay, each other tape gets one
     #[arg(long)]
     pub repair: bool,
 }
 
+/// The value of `--answers` that stands for all commands.
+pub const ALL_ANSWERS: &str = "all";
+
+/// The values of `--answers`.
+fn answers() -> PossibleValuesParser {
+    let commands = answer_schema::commands();
+    PossibleValuesParser::new([ALL_ANSWERS].into_iter().chain(commands))
+}
+
 /// Arguments of `engram schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// Print that of the lines that commands print with `--json`
-    #[arg(long)]
-    pub answers: bool,
+    /// Print that of the lines that commands print with `--json`: of all commands, or of one
+    #[arg(long, value_name = "COMMAND", num_args = 0..=1, default_missing_value = ALL_ANSWERS, value_parser = answers())]
+    pub answers: Option<String>,
 }
 
 /// Arguments of `engram adapters`.

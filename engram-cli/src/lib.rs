@@ -110,8 +110,13 @@ impl Program for CommandLine {
             Command::Mcp => mcp::run(report),
             Command::Acp(args) => acp::run(args, report),
             Command::Skill(args) => skill::run(args, report),
-            Command::Schema(args) if args.answers => print(&answer_schema::json_schema()),
-            Command::Schema(_) => print(&json_schema()),
+            Command::Schema(args) => match args.answers.as_deref() {
+                None => print(&json_schema()),
+                Some(command) => {
+                    let one = (command != args::ALL_ANSWERS).then_some(command);
+                    print(&answer_schema::json_schema(one))
+                }
+            },
             Command::Completions(args) => complete::run::<CommandLine>(args),
             Command::Man(args) => man::run::<CommandLine>(args, report),
         }

@@ -9,8 +9,8 @@ pub struct Answer {
     pub name: &'static str,
     /// What it is.
     pub about: &'static str,
-    /// Its members; `None` if they are what was asked for.
-    pub members: Option<&'static [Member]>,
+    /// Its type.
+    pub is: Is,
 }
 
 /// A member of an object.
@@ -62,6 +62,8 @@ pub enum Is {
     List(&'static Is),
     /// An object with such values, by names that the log gives.
     Map(&'static Is),
+    /// A row of a question: its members are what was asked for.
+    Row,
     /// Such a value, or null.
     OrNull(&'static Is),
 }

@@ -9,13 +9,22 @@ use super::members::{
     TOTAL, WHY, rows,
 };
 
+/// An amount of text.
+const AMOUNT: Is = Is::Object(rows! {
+    "strings", Always, Is::Count, "the number of texts";
+    "bytes", Always, Is::Count, "their size in the log, in bytes";
+});
+
+/// Claims by kind.
+const COVERAGE: Is = Is::Map(&Is::Word(&["full", "partial", "none"]));
+
 /// Every line of every answer.
 pub const ANSWERS: &[Answer] = &[
     Answer {
         command: "explain",
         name: "lines",
         about: "lines with one cause",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             LINES, TIER, WHY, OP, FILE, BEFORE, AFTER, MADE_BY, ALSO, PROMPT;
             "started_by", Known, Is::List(&QUOTE), "of a sub-agent: the prompts of the sessions that started it, the nearest first";
             "said", Known, Is::List(&QUOTE), "what the agent said between the prompt and the call";
@@ -30,7 +39,7 @@ pub const ANSWERS: &[Answer] = &[
         command: "explain",
         name: "event",
         about: "one thing that happened to a file: with `--history`, `--removed`, `--like` and `--prompt`",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             "what", Always, Is::Word(&["read", "create", "update", "overwrite", "delete", "move", "link", "failed"]), "what happened";
             "file", Always, Is::Text, "the file";
             BEFORE, AFTER;
@@ -45,7 +54,7 @@ pub const ANSWERS: &[Answer] = &[
         command: "explain",
         name: "end",
         about: "the last line",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             K, RETURNED, TOTAL, NEXT, INDEX, NOTES;
             "lines", Known, COUNTS, "the asked lines, by tier";
             "state_known", Known, Is::Bool, "true if the whole file is what an edit left";
@@ -63,7 +72,7 @@ pub const ANSWERS: &[Answer] = &[
         command: "blame",
         name: "lines",
         about: "lines one after the other that have one cause",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             "lines", Always, Is::Lines, "the first and the last line";
             TIER;
             "why", Always, Is::OrNull(&REASONS), "why nobody knows who made the lines";
@@ -75,7 +84,7 @@ pub const ANSWERS: &[Answer] = &[
         command: "blame",
         name: "end",
         about: "the last line",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             K, RETURNED, TOTAL, NEXT, INDEX, NOTES;
             "lines", Known, COUNTS, "the asked lines, by tier";
         }),
@@ -84,7 +93,7 @@ pub const ANSWERS: &[Answer] = &[
         command: "grep",
         name: "match",
         about: "a text that matches",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             "kind", Always, Is::Text, "the kind of the event";
             "member", Always, Is::Text, "the member of the event that has the text";
             "quote", Always, QUOTE, "the text around the match";
@@ -94,19 +103,19 @@ pub const ANSWERS: &[Answer] = &[
         command: "grep",
         name: "end",
         about: "the last line; `total` is one more than what is shown if there is more",
-        members: Some(&[K, RETURNED, TOTAL, NEXT, INDEX, NOTES]),
+        is: Is::Object(&[K, RETURNED, TOTAL, NEXT, INDEX, NOTES]),
     },
     Answer {
         command: "query",
         name: "row",
         about: "a row: its columns by their names",
-        members: None,
+        is: Is::Row,
     },
     Answer {
         command: "query",
         name: "end",
         about: "the last line, if the answer was cut off",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             K;
             "returned", Always, Is::Count, "the rows before this line";
             "cut", Always, Is::Word(&["rows", "bytes"]), "the bound that was met";
@@ -116,7 +125,7 @@ pub const ANSWERS: &[Answer] = &[
         command: "query",
         name: "column",
         about: "without a statement: a column of a view",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             "view", Always, Is::Text, "the view";
             "column", Always, Is::Text, "the column";
             "type", Always, Is::Word(&["text", "integer", "real", "time"]), "the type of its values";
@@ -127,7 +136,7 @@ pub const ANSWERS: &[Answer] = &[
         command: "show",
         name: "event",
         about: "with `#SEQ`: one event",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             "quoted", Always, Is::True, "these are words of a tape";
             "from", Always, Is::Text, "the event, as `engram show` opens it";
             "event", Always, Is::Event, "the event";
@@ -138,13 +147,13 @@ pub const ANSWERS: &[Answer] = &[
         command: "show",
         name: "end",
         about: "the last line",
-        members: Some(&[K, RETURNED, TOTAL]),
+        is: Is::Object(&[K, RETURNED, TOTAL]),
     },
     Answer {
         command: "list",
         name: "session",
         about: "a session, or with `--agents` a sub-agent",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             "path", Always, Is::Text, "its log, store or tape";
             "tape", Always, Is::Word(&["current", "old", "none", "log_gone", "itself", "lost"]), "whether it has a tape that is as new as its log";
             "sub_agents", Always, Is::Count, "its sub-agents";
@@ -183,7 +192,7 @@ pub const ANSWERS: &[Answer] = &[
         command: "files",
         name: "file",
         about: "a file that agents changed",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             "file", Always, Is::Text, "the file";
             "edits", Always, Is::Count, "the changed places: one call can change several";
             "sessions", Always, Is::List(&Is::Text), "the sessions and sub-agents that changed it";
@@ -196,18 +205,8 @@ pub const ANSWERS: &[Answer] = &[
     Answer {
         command: "stats",
         name: "counts",
-        about: "all counts",
-        members: Some(rows! {
-            SESSIONS, SUB_AGENTS, PROMPTS, MESSAGES, CALLS, FILES_EDITED, EDITS, BY_MODEL;
-            "tokens", Known, TOKENS, "the tokens of all models";
-            COST_USD, COST_BASIS, COST_IS_PARTIAL, MODELS_WITHOUT_PRICE;
-        }),
-    },
-    Answer {
-        command: "stats",
-        name: "group",
-        about: "with `--by`: the counts of one value, which stands in a member of that name",
-        members: Some(rows! {
+        about: "all counts; with `--by` those of one value, which stands in a member of that name",
+        is: Is::Object(rows! {
             "project", Known, Is::Text, "the directory that a session began in";
             "day", Known, Is::Text, "the day, in UTC or the zone of `--tz`";
             "week", Known, Is::Text, "the week, as ISO 8601 numbers it";
@@ -224,7 +223,7 @@ pub const ANSWERS: &[Answer] = &[
         command: "detect",
         name: "session",
         about: "what wrote a log",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             "path", Always, Is::Text, "the log or store";
             "store", Known, Is::Text, "the kind of the store";
             "adapter", Always, Is::Text, "the adapter";
@@ -238,10 +237,129 @@ pub const ANSWERS: &[Answer] = &[
         }),
     },
     Answer {
+        command: "ingest",
+        name: "summary",
+        about: "the file of `--summary`: the numbers of a run",
+        is: Is::Object(rows! {
+            "engram", Always, Is::Text, "the version of `engram`";
+            "exit_code", Always, Is::Count, "the exit code";
+            "interrupted", Always, Is::Bool, "the run was interrupted";
+            "sessions", Always, Is::Map(&Is::Count), "sessions that have a tape, by harness";
+            SUB_AGENTS;
+            "new", Always, Is::Count, "tapes that are new";
+            "replaced", Always, Is::Count, "tapes that took the place of older ones";
+            "unchanged", Always, Is::Count, "tapes that stay";
+            "failed", Always, Is::Count, "sessions that could not be converted";
+            "stopped", Always, Is::Count, "sessions that were not converted, because the disk is full";
+            "gone", Always, Is::Count, "tapes whose log is gone";
+            "filtered", Always, Is::Count, "sessions that the filters left out";
+            "skipped_files", Always, Is::Count, "files that are no sessions";
+            "skipped_sessions", Always, Is::Count, "sessions of stores that are not converted";
+            "lost_records", Always, Is::Count, "records of stores that belong to no session";
+            "skipped_links", Always, Is::Count, "links that lead out of their directory";
+            "skipped_forms", Always, Is::Count, "other forms of sessions that are converted";
+            "events", Always, Is::Count, "the events of the tapes that were written";
+            "records", Always, Is::Count, "the records of their logs";
+            "input_bytes", Always, Is::Count, "the size of their logs in bytes";
+            "warnings", Always, Is::Map(&Is::Count), "sessions that were not fully understood, by the words of `--fail-on`";
+            "failed_on", Always, Is::List(&Is::Text), "the words of `--fail-on` that were met";
+            "errors", Always, Is::List(&Is::Object(rows! {
+                "path", Always, Is::Text, "the session";
+                "code", Always, Is::Text, "the code of the error";
+                "message", Always, Is::Text, "what is wrong";
+            })), "the sessions that could not be converted";
+        }),
+    },
+    Answer {
+        command: "audit",
+        name: "session",
+        about: "what became of each value of a log",
+        is: Is::Object(rows! {
+            "path", Always, Is::Text, "the log";
+            "adapter", Always, Is::Text, "the adapter";
+            "records", Always, Is::Count, "the records of the log";
+            "in_tape", Always, AMOUNT, "text that is on the tape";
+            "converted", Always, AMOUNT, "text that is on the tape in another form";
+            "omitted", Always, Is::Map(&AMOUNT), "text that rules omit, by rule";
+            "opaque", Always, Is::Map(&AMOUNT), "text that rules declare as opaque, by rule";
+            "cut", Always, AMOUNT, "the record at the end of the log that is not whole";
+            "unknown", Always, AMOUNT, "text in members that the adapter does not know";
+            "unknown_members", Always, Is::List(&Is::Object(rows! {
+                "type", Always, Is::Text, "the type of the record";
+                "pointer", Always, Is::Text, "the member";
+                "count", Always, Is::Count, "how often the log has it";
+            })), "the members that the adapter does not know";
+            "left_over", Always, AMOUNT, "text that was lost";
+            "leaves", Always, Is::Object(rows! {
+                "total", Always, Is::Count, "all values";
+                "in_tape", Always, Is::Count, "those on the tape";
+                "converted", Always, Is::Count, "those on the tape in another form";
+                "omitted", Always, Is::Map(&Is::Count), "those that rules omit, by rule";
+                "opaque", Always, Is::Map(&Is::Count), "those that are opaque, by rule";
+                "unknown", Always, Is::Count, "those in members that the adapter does not know";
+                "left_over", Always, Is::Count, "those that were lost";
+            }), "the values of the log";
+            "tokens", Always, Is::Object(rows! {
+                "log", Always, Is::Map(&Is::Object(rows! {
+                    "count", Always, Is::Count, "how many numbers there are";
+                    "sum", Always, Is::Count, "their sum";
+                    "becomes", Always, Is::Text, "what becomes of them";
+                })), "numbers of the log that are called tokens, by record and member";
+                "tape", Always, Is::Map(&Is::Count), "the sums of the tape, replays apart";
+                "replayed", Always, Is::Map(&Is::Count), "the sums of its replays";
+            }), "what the log calls tokens, beside the tokens of the tape";
+            "examples", Always, Is::List(&Is::Object(rows! {
+                "line", Always, Is::Count, "the line, from 1; 0 in a document";
+                "type", Always, Is::Text, "the type of the record";
+                "pointer", Always, Is::Text, "the member";
+                "bytes", Always, Is::Count, "its size in bytes";
+                "excerpt", Always, Is::Text, "its beginning";
+            })), "the first values that were lost";
+            "disagreements", Always, Is::List(&Is::Text), "differences between the ledger and the log";
+        }),
+    },
+    Answer {
+        command: "adapters",
+        name: "list",
+        about: "all adapters, as one list on several lines",
+        is: Is::List(&Is::Object(rows! {
+            "adapter_id", Always, Is::Text, "the adapter";
+            "adapter_version", Always, Is::Text, "its version";
+            "harness_family", Always, Is::Text, "the harness whose logs it reads";
+            "supported_versions", Always, Is::List(&Is::Object(rows! {
+                "schema", Always, Is::Text, "the schema of the log";
+                "versions", Known, Is::Text, "the versions of the harness that write it";
+                "tested", Always, Is::List(&Is::Text), "the versions that are proven";
+                "coverage", Always, COVERAGE, "what is claimed, by kind";
+                "gaps", Always, Is::Map(&Is::List(&Is::Text)), "the codes of known losses, by kind";
+            })), "the revisions of the log format";
+            "schema_detection_strategy", Always, Is::Text, "how the schema of a log is found";
+            "coverage", Always, COVERAGE, "the weakest claim of any revision, by kind";
+            "unknown_version_policy", Always, Is::Word(&["strict_fail", "permissive_degrade"]), "what becomes of a log of an unknown version";
+            "known_bad_versions", Always, Is::List(&Is::Object(rows! {
+                "versions", Always, Is::Text, "the versions";
+                "reason", Always, Is::Text, "why";
+            })), "versions that are refused";
+            "record_type", Always, Is::List(&Is::Text), "pointers to the parts of a record's type";
+            "gaps", Always, Is::List(&Is::Object(rows! {
+                "code", Always, Is::Text, "the code";
+                "reason", Always, Is::Text, "what is lost, and why";
+                "fixture", Always, Is::Text, "the recording that shows it";
+            })), "the known losses";
+            "omission_rules", Always, Is::List(&Is::Object(rows! {
+                "rule", Always, Is::Text, "the rule";
+                "omission", Always, Is::Word(&["duplicate", "piece", "bookkeeping", "field", "opaque"]), "why nothing is lost";
+                "record", Always, Is::Text, "the type of the records";
+                "pointer", Known, Is::Text, "the member, if it is not the whole record";
+                "reason", Always, Is::Text, "the reason";
+            })), "the rules by which something is left out";
+        })),
+    },
+    Answer {
         command: "index-status",
         name: "status",
         about: "what the index holds",
-        members: Some(rows! {
+        is: Is::Object(rows! {
             "index", Always, Is::Text, "the database";
             "schema", Always, Is::Count, "the version of its schema";
             "bytes", Always, Is::Count, "its size";

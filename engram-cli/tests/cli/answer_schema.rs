@@ -31,10 +31,22 @@ fn schema() -> Value {
 }
 
 impl Line {
+    /// One line, without members that a later version may add.
     fn new(name: &str) -> Line {
         let mut schema = schema()["$defs"][name].clone();
         assert!(schema.is_object(), "{name} is in the schema");
         strict(&mut schema);
+        Line::of(schema)
+    }
+
+    /// What `engram schema --answers` prints, of one command or of all.
+    fn printed(command: &str) -> Line {
+        let printed = run(&["schema", "--answers", command]);
+        assert_eq!(code(&printed), 0, "{command}: {}", stderr(&printed));
+        Line::of(serde_json::from_slice(&printed.stdout).unwrap())
+    }
+
+    fn of(schema: Value) -> Line {
         let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
         compiler.add_resource("line.json", schema).unwrap();
         let index = compiler.compile("line.json", &mut schemas).unwrap();
@@ -53,6 +65,8 @@ fn check(home: &Home, args: &[&str], lines: &[&str]) {
     assert_eq!(code(&out), 0, "{args:?}: {}", stderr(&out));
     let kinds: Vec<Line> = lines.iter().map(|name| Line::new(name)).collect();
     let mut seen = vec![false; kinds.len()];
+    let command = lines[0].split('.').next().unwrap();
+    let (of_command, of_any) = (Line::printed(command), Line::printed("all"));
     for line in text_of(&out).lines() {
         let value: Value = serde_json::from_str(line).unwrap();
         let results: Vec<Result<(), String>> =
@@ -61,11 +75,28 @@ fn check(home: &Home, args: &[&str], lines: &[&str]) {
             panic!("{args:?}: {results:?}");
         };
         seen[kind] = true;
+        of_command.check(&value).unwrap();
+        // A row of a question can have any members, so it is in the schema of its command alone.
+        assert_eq!(of_any.check(&value).is_ok(), lines[kind] != "query.row");
+        refuses_another(&of_command, command, &value);
     }
     assert!(
         seen.iter().all(|seen| *seen),
         "{args:?}: {lines:?} {seen:?}"
     );
+}
+
+/// The schema of a command refuses its lines if a member has another type. The members of a row of `query` are what was asked for.
+fn refuses_another(schema: &Line, command: &str, line: &Value) {
+    let names = line.as_object().into_iter().flat_map(|line| line.keys());
+    for name in names.filter(|_| command != "query") {
+        let mut wrong = line.clone();
+        wrong[name] = serde_json::json!({"no": ["such", "value"]});
+        assert!(
+            schema.check(&wrong).is_err(),
+            "{command}: {name} can be anything: {wrong:#}"
+        );
+    }
 }
 
 #[test]
@@ -76,7 +107,7 @@ fn real_answers_are_valid_and_have_no_other_members() {
     let (tape, event) = (tape.to_str().unwrap(), format!("{}#5", tape.display()));
     let explained = ["explain.lines", "explain.end"];
     let events = ["explain.event", "explain.end"];
-    let answers: [(&[&str], &[&str]); 18] = [
+    let answers: [(&[&str], &[&str]); 19] = [
         (&["explain", "proj/src/a.py"], &explained),
         (&["explain", "proj/src/a.py", "--no-ingest"], &explained),
         (&["explain", "--text", "x = 1"], &explained),
@@ -95,8 +126,9 @@ fn real_answers_are_valid_and_have_no_other_members() {
         (&["list", tape], &["list.session"]),
         (&["files", tape], &["files.file"]),
         (&["stats", tape], &["stats.counts"]),
-        (&["stats", tape, "--by", "model"], &["stats.group"]),
+        (&["stats", tape, "--by", "model"], &["stats.counts"]),
         (&["detect", "LOG"], &["detect.session"]),
+        (&["audit", "LOG"], &["audit.session"]),
         (&["index", "status"], &["index-status.status"]),
     ];
     let log = claude_file();
@@ -107,6 +139,53 @@ fn real_answers_are_valid_and_have_no_other_members() {
             .chain(["--json"])
             .collect();
         check(&home, &args, lines);
+    }
+}
+
+#[test]
+fn the_list_of_adapters_and_the_summary_of_a_run_are_valid() {
+    let list: Value = serde_json::from_slice(&run(&["adapters", "--json"]).stdout).unwrap();
+    Line::new("adapters.list").check(&list).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let broken = directory.path().join("broken.jsonl");
+    fs::write(&broken, "no log\n").unwrap();
+    let (out, summary) = (
+        directory.path().join("out"),
+        directory.path().join("s.json"),
+    );
+    let log = claude_file();
+    let args = [
+        "ingest",
+        text(&log),
+        text(&broken),
+        "--out",
+        text(&out),
+        "--summary",
+        text(&summary),
+    ];
+    assert_eq!(code(&run(&args)), 1);
+    let mut summary: Value = serde_json::from_slice(&fs::read(summary).unwrap()).unwrap();
+    assert_eq!(summary["errors"].as_array().unwrap().len(), 1);
+    let schema = Line::new("ingest.summary");
+    schema.check(&summary).unwrap();
+    refuses_another(&schema, "ingest", &summary);
+    summary["errors"][0]["code"] = 1.into();
+    assert!(schema.check(&summary).is_err());
+}
+
+#[test]
+fn an_object_that_no_command_prints_is_a_fault() {
+    for command in [
+        "all", "list", "stats", "files", "explain", "audit", "adapters",
+    ] {
+        let schema = Line::printed(command);
+        for object in [
+            serde_json::json!({}),
+            serde_json::json!({"foo": 1}),
+            Value::Null,
+        ] {
+            assert!(schema.check(&object).is_err(), "{command}: {object}");
+        }
     }
 }
 
