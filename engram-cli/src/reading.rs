@@ -95,15 +95,15 @@ pub fn find(
     options: &SessionOptions,
     report: &Reporter,
 ) -> Result<Reading, AdapterError> {
-    if let Some(missing) = request.tapes.filter(|tapes| !tapes.is_dir()) {
-        let found = match missing.exists() {
-            true => "a file",
-            false => "nothing",
+    if let Some(other) = request.tapes.filter(|tapes| !tapes.is_dir()) {
+        let (code, found) = match other.exists() {
+            true => (ErrorCode::Io, "a file"),
+            false => (ErrorCode::NotFound, "nothing"),
         };
-        return Err(AdapterError::new(ErrorCode::Io)
+        return Err(AdapterError::new(code)
             .expected("a directory of tapes (`--tapes`)")
             .found(found)
-            .path(missing.to_string_lossy()));
+            .path(other.to_string_lossy()));
     }
     let root = request
         .tapes

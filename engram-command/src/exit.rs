@@ -14,7 +14,7 @@ pub enum Exit {
     PartialFailure = 1,
     /// The command line is wrong.
     Usage = 2,
-    /// The input is not a log of a supported harness.
+    /// The input is not there, or is not a log of a supported harness.
     NotRecognised = 3,
     /// The harness version is unknown or known to be bad, and the policy is strict.
     VersionRefused = 4,
@@ -50,7 +50,9 @@ impl From<Exit> for ExitCode {
 impl From<ErrorCode> for Exit {
     fn from(code: ErrorCode) -> Self {
         match code {
-            ErrorCode::UnknownHarness | ErrorCode::AmbiguousHarness => Exit::NotRecognised,
+            ErrorCode::UnknownHarness | ErrorCode::AmbiguousHarness | ErrorCode::NotFound => {
+                Exit::NotRecognised
+            }
             ErrorCode::UnknownHarnessVersion | ErrorCode::KnownBadVersion => Exit::VersionRefused,
             ErrorCode::UnrecognizedRecord
             | ErrorCode::UnknownMember

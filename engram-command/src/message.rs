@@ -39,7 +39,7 @@ fn place(error: &AdapterError) -> Option<String> {
 fn what(error: &AdapterError) -> String {
     let found = &*quoted(error.found.as_deref().unwrap_or_default());
     match error.code {
-        ErrorCode::Io => file_system(error),
+        ErrorCode::Io | ErrorCode::NotFound => file_system(error),
         ErrorCode::UnknownHarness => unknown_harness(error, found),
         ErrorCode::AmbiguousHarness => {
             format!("several adapters recognise it ({found}); choose one with `--adapter`")

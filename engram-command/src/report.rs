@@ -174,6 +174,12 @@ impl Reporter {
         Exit::Usage
     }
 
+    /// Reports that there is no such thing as the command line names, and returns the exit code.
+    pub fn not_found(&self, message: &str) -> Exit {
+        self.finding(ErrorCode::NotFound.as_str(), message);
+        Exit::from(ErrorCode::NotFound)
+    }
+
     /// Prints a line, unless the command is quiet.
     pub fn note(&self, text: &str) {
         if !self.quiet {

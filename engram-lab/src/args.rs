@@ -20,7 +20,7 @@ Exit codes:
   0 success                       6 reading or writing failed
   1 some failed, or faults found  7 a harness cannot be run as asked
   2 wrong usage                   8 an agent broke the protocol of an episode
-  3 input not recognised          130 interrupted
+  3 not there, or not recognised  130 interrupted
   5 malformed, truncated or over a limit";
 
 /// Keeps adapters true, and runs agents under profiles.

@@ -58,7 +58,7 @@ def test_errors_have_a_code_and_a_place(tmp_path, codex_log):
     broken.unlink()
     with pytest.raises(engram.EngramError) as raised:
         engram.ingest(unit)
-    assert raised.value.code == "io"
+    assert raised.value.code == "not_found"
     with pytest.raises(ValueError, match="strict"):
         engram.convert(b"", policy="lenient")
 

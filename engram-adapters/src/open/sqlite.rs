@@ -535,7 +535,7 @@ mod tests {
         assert_eq!(refusal(&damaged), ErrorCode::MalformedRecord);
         assert_eq!(
             notes(&directory.path().join("missing.db")).unwrap_err(),
-            ErrorCode::Io
+            ErrorCode::NotFound
         );
     }
 

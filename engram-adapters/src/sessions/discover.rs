@@ -388,7 +388,7 @@ mod tests {
         assert!(
             missing[0]
                 .as_ref()
-                .is_err_and(|error| error.code.as_str() == "io" && error.path.is_some())
+                .is_err_and(|error| error.code.as_str() == "not_found" && error.path.is_some())
         );
     }
 

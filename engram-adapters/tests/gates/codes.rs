@@ -36,9 +36,14 @@ const TESTED: &[(&str, &str, &str)] = &[
         "a_store_that_lost_something_says_so",
     ),
     (
-        "io",
+        "not_found",
         "engram-adapters/src/sessions/discover.rs",
         "a_named_file_is_a_candidate_whatever_its_name_and_a_missing_one_an_error",
+    ),
+    (
+        "io",
+        "engram-adapters/src/open/sqlite.rs",
+        "a_store_that_changes_while_it_is_read_is_noticed",
     ),
     (
         "adapter_defect",

@@ -1,9 +1,10 @@
 //! `engram check`: checks tapes against every rule of the format.
 
 use std::io::{self, Write, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engram_command::exit::{Exit, Tally};
+use engram_command::places;
 use engram_command::report::{Reporter, one_line, shown};
 use engram_command::summary::count;
 use engram_core::check::{MAX_VIOLATIONS, check_stream};
@@ -26,7 +27,12 @@ const NOT_A_TAPE: &str = "not a tape: it does not begin with `{\"seq\":0`; if it
 pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
     let mut tally = Tally::default();
     let (mut tapes, mut violations) = (0, 0);
-    for root in args.tapes.iter().filter(|path| path.is_dir()) {
+    let default: Vec<PathBuf> = match args.tapes.is_empty() {
+        true => places::tapes_dir().into_iter().collect(),
+        false => Vec::new(),
+    };
+    let named = || args.tapes.iter().chain(&default);
+    for root in named().filter(|path| path.is_dir()) {
         let before = violations;
         let checked = if args.repair {
             repaired(root, report)
@@ -41,7 +47,7 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
         }
     }
     let mut home = Home::default();
-    let paths = args.tapes.iter().flat_map(|root| {
+    let paths = named().flat_map(|root| {
         let is_home = root.is_dir();
         tapes_at(root).into_iter().map(move |path| (path, is_home))
     });

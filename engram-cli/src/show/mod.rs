@@ -121,7 +121,8 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
 fn refused(refusal: Refusal, report: &Reporter) -> Exit {
     match refusal {
         Refusal::Failed(error) => report.failure(&error),
-        Refusal::Several(message) | Refusal::Nothing(message) => report.usage(&message),
+        Refusal::Several(message) => report.usage(&message),
+        Refusal::Nothing(message) => report.not_found(&message),
     }
 }
 

@@ -55,7 +55,7 @@ pub fn run(
         return Ok(report.failure(&error));
     }
     let Some(at) = window.events.iter().position(|event| seq_of(event) == seq) else {
-        return Ok(report.usage(&format!(
+        return Ok(report.not_found(&format!(
             "`{}` has {} events, and none is #{seq}",
             place.path().display(),
             window.seen

@@ -41,8 +41,7 @@ fn claude_version(version: &str) -> String {
 #[test]
 fn wrong_usage_is_2() {
     for args in [
-        &["check"][..],
-        &["ingest", "x", "--policy", "lax"],
+        &["ingest", "x", "--policy", "lax"][..],
         &["-q", "-v", "list"],
         &["ingest", "x", "--jobs", "none"],
         &["brew"],
@@ -305,12 +304,12 @@ fn a_log_cut_between_two_records_is_known_to_be_cut() {
 }
 
 #[test]
-fn what_cannot_be_read_or_written_is_6() {
+fn what_is_not_there_is_3_and_what_cannot_be_written_is_6() {
     let directory = directory_of(&[("occupied", "")]);
     assert_fails(
         &ingest(&directory.path().join("missing.jsonl"), &[]),
-        6,
-        "io",
+        3,
+        "not_found",
     );
     let occupied = directory.path().join("occupied");
     let error = assert_fails(

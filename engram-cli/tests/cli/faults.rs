@@ -388,7 +388,7 @@ fn a_log_that_is_removed_between_search_and_reading_is_an_error() {
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let errors: Vec<Value> = json_errors(&output)
         .into_iter()
-        .filter(|line| line["code"] == "io")
+        .filter(|line| line["code"] == "not_found")
         .collect();
     assert_eq!(
         (errors.len(), errors[0]["path"].as_str().unwrap()),

@@ -49,7 +49,7 @@ fn sessions_are_listed_with_what_is_worth_knowing() {
 #[test]
 fn a_directory_of_tapes_that_is_not_there_is_an_error() {
     let output = run(&["list", "--tapes", "/nowhere/tapes", text(&fixture(CODEX))]);
-    assert_eq!(code(&output), 6);
+    assert_eq!(code(&output), 3);
     assert!(
         stderr(&output).contains("a directory of tapes"),
         "{}",

@@ -255,7 +255,7 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
             && stderr(&several).contains("aa-2")
             && stderr(&several).contains("give more of the id")
     );
-    assert_eq!(code(&show("cc")), 2);
+    assert_eq!(code(&show("cc")), 3);
     assert!(
         stderr(&show("cc")).contains("begins with `cc`"),
         "{}",

@@ -246,12 +246,12 @@ fn a_home_that_is_missing_as_a_whole_is_a_failure_of_each_of_its_sources() {
     let before = tapes_of(out.path());
     fs::rename(&path, home.path().join("unmounted")).unwrap();
     let output = ingest(&path, out.path());
-    assert_eq!(code(&output), 6, "{}", stderr(&output));
+    assert_eq!(code(&output), 3, "{}", stderr(&output));
     assert!(tapes_of(out.path()) == before);
     assert!(
         states(out.path())
             .values()
-            .all(|state| *state == ("failed".to_owned(), "io".to_owned())),
+            .all(|state| *state == ("failed".to_owned(), "not_found".to_owned())),
         "{:?}",
         states(out.path())
     );

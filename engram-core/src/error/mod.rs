@@ -42,6 +42,8 @@ words! {
         LimitExceeded = "limit_exceeded",
         /// A store lacks a table, a column or rows that its sessions need.
         IncompleteStore = "incomplete_store",
+        /// There is no such file, directory or session.
+        NotFound = "not_found",
         /// Reading the artifact or writing the tape failed.
         Io = "io",
         /// The adapter broke its contract. This is a bug.
@@ -83,6 +85,7 @@ impl ErrorCode {
             ErrorCode::IncompleteStore => {
                 "the store is not whole, or a later version of the harness wrote it: restore it from a copy, or upgrade engram"
             }
+            ErrorCode::NotFound => "there is no such file, directory or session; check its name",
             ErrorCode::Io => "reading or writing failed; check the path and its permissions",
             ErrorCode::AdapterDefect => {
                 "the adapter broke its contract; please report this with the harness and version of the log"
@@ -262,6 +265,7 @@ impl From<std::io::Error> for AdapterError {
     /// `FileTooLarge`. Other kinds come from the file system.
     fn from(error: std::io::Error) -> Self {
         let code = match error.kind() {
+            ErrorKind::NotFound => ErrorCode::NotFound,
             ErrorKind::InvalidData => ErrorCode::MalformedRecord,
             ErrorKind::UnexpectedEof => ErrorCode::TruncatedInput,
             // The system's own error of this kind is about a file that is written.

@@ -142,7 +142,7 @@ fn stores_directories_and_compressed_files_are_read() {
 
 #[test]
 fn drift_fails_as_the_other_commands_do() {
-    assert_eq!(code(&run(&["drift", "/nowhere/at/all.jsonl"])), 6);
+    assert_eq!(code(&run(&["drift", "/nowhere/at/all.jsonl"])), 3);
     assert_eq!(code(&run_with_input(&["drift", "-"], b"hello\n")), 3);
     assert_eq!(
         code(&run(&["drift", "--adapter", "none", text(&claude_file())])),
