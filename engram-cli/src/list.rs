@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::args;
 use crate::money;
-use crate::once::is_session;
+use crate::once::{is_session, none_fits};
 use crate::reading::{self, Item, Reading, Request, Sent, TapeState, TapesCount};
 use crate::roots::{Roots, SessionId};
 use crate::when::ago;
@@ -108,10 +108,7 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     let (rows, agents) = settled(rows, args, &prices);
     print(&rows, &ids, args, &mut stdout().lock())?;
     if rows.is_empty() && all > 0 {
-        report.note(&format!(
-            "none of {} fits the filters",
-            count(all as u64, "session")
-        ));
+        report.note(&none_fits(all as u64));
     } else if stderr().is_terminal() {
         report.note(&footer(&rows, agents, limit(args)));
         let costs = shown(&rows, args).iter().map(|row| &row.cost);
@@ -193,11 +190,11 @@ fn settled(mut rows: Vec<Row>, args: &args::List, prices: &Prices) -> (Vec<Row>,
         .collect();
     rows.retain(|row| row.tape != TapeState::LogGone || !there.contains(&row.identity()));
     let roots = Roots::new(rows.iter().map(|row| &row.overview));
+    rows.retain(|row| args.filter.wants(&row.overview));
     let mut agents: HashMap<SessionId, u64> = HashMap::new();
     for row in rows.iter().filter(|row| row.is_sub_agent()) {
         *agents.entry(roots.of(&row.overview)).or_default() += 1;
     }
-    rows.retain(|row| args.filter.wants(&row.overview));
     let all_agents = rows.iter().filter(|row| row.is_sub_agent()).count() as u64;
     let mut rows = if args.agents {
         rows
@@ -220,8 +217,9 @@ fn settled(mut rows: Vec<Row>, args: &args::List, prices: &Prices) -> (Vec<Row>,
             .for_each(|(session, cost)| costs.begin(Some(session), cost));
         row.cost = costs.cost(prices);
         if !row.is_sub_agent() {
-            let own = agents.get(&roots.of(&row.overview));
-            row.sub_agents = own.copied().unwrap_or(0);
+            // Of the rows of a session, the first has them.
+            let own = agents.remove(&roots.of(&row.overview));
+            row.sub_agents = own.unwrap_or(0);
         }
     }
     rows.sort_by(|one, other| {
@@ -294,34 +292,41 @@ fn limit(args: &args::List) -> usize {
     }
 }
 
-/// `243 sessions, 102 sub-agents`.
+/// `243 sessions, 102 sub-agents`, and why the rows are more than the sessions.
 fn footer<'r>(rows: &'r [Row], agents: u64, limit: usize) -> String {
     // A session with several tapes or captures counts once, as in `engram stats`. Of a lost one there is nothing to count.
-    let known = rows
+    let known: Vec<&Row> = rows
         .iter()
-        .filter(|row| !row.is_sub_agent() && row.tape != TapeState::Lost);
-    let (named, unnamed): (Vec<&Row>, Vec<&Row>) =
-        known.partition(|row| row.overview.sessions().next().is_some());
+        .filter(|row| !row.is_sub_agent() && row.tape != TapeState::Lost)
+        .collect();
+    let (named, unnamed): (Vec<&Row>, Vec<&Row>) = known
+        .iter()
+        .partition(|row| row.overview.sessions().next().is_some());
     let ids = |row: &'r Row| {
         let of_row = row.overview.sessions();
         of_row.map(move |session| (row.overview.harness.as_str(), session))
     };
     let named: HashSet<(&str, &str)> = named.into_iter().flat_map(ids).collect();
-    let sessions = (named.len() + unnamed.len()) as u64;
-    let gone = rows
-        .iter()
-        .filter(|row| row.tape == TapeState::LogGone)
-        .count() as u64;
-    let mut parts = vec![count(sessions, "session")];
-    parts.extend((agents > 0).then(|| count(agents, "sub-agent")));
-    let lost = rows
-        .iter()
-        .filter(|row| row.tape == TapeState::Lost)
-        .count() as u64;
+    let sessions = named.len() + unnamed.len();
+    let is = |state: TapeState| rows.iter().filter(|row| row.tape == state).count() as u64;
+    let (gone, lost) = (is(TapeState::LogGone), is(TapeState::Lost));
+    let alone = rows.iter().filter(|row| row.is_sub_agent()).count() as u64;
+    let in_rows = match known.len() != sessions {
+        true => format!(" in {} rows", known.len()),
+        false => String::new(),
+    };
+    let mut parts = vec![count(sessions as u64, "session") + &in_rows];
+    parts.extend((agents > 0).then(|| {
+        let apart = match alone > 0 {
+            true => format!(" ({alone} in rows of their own)"),
+            false => String::new(),
+        };
+        count(agents, "sub-agent") + &apart
+    }));
     parts.extend((gone > 0).then(|| format!("{gone} whose log is gone")));
-    parts.extend((lost > 0).then(|| format!("{lost} of which only the prompts are left")));
+    parts.extend((lost > 0).then(|| format!("and {lost} of which only the prompts are left")));
     let more = rows.len().saturating_sub(limit);
-    parts.extend((more > 0).then(|| format!("{more} more with `--limit 0`")));
+    parts.extend((more > 0).then(|| format!("{more} more rows with `--limit 0`")));
     parts.join(", ")
 }
 

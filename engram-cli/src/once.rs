@@ -16,6 +16,14 @@ pub fn is_session(overview: &Overview) -> bool {
     has_work || overview.session_id.is_some() || overview.start.is_some()
 }
 
+/// What a command says where the filters leave nothing of so many inputs.
+pub fn none_fits(inputs: u64) -> String {
+    format!(
+        "none of {} fits the filters: each is a session or a sub-agent",
+        count(inputs, "input")
+    )
+}
+
 /// What was read of one file, session of a store, or tape.
 pub struct Counted<T> {
     /// Where it is.

@@ -22,7 +22,7 @@ pub use self::edits::Edits;
 use crate::answers;
 use crate::args;
 use crate::money;
-use crate::once::Counted;
+use crate::once::{Counted, none_fits};
 use crate::reading::{self, Request, TapesCount};
 use crate::when::ago;
 
@@ -87,10 +87,7 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
     let sessions = answers.once.each_once(report);
     let is_filtered_out = sessions.is_empty() && answers.filtered > 0;
     if is_filtered_out {
-        report.note(&format!(
-            "none of {} fits the filters",
-            count(answers.filtered, "session")
-        ));
+        report.note(&none_fits(answers.filtered));
     }
     let (last_line, cost) = last_line(&sessions, args.below.as_deref(), &prices);
     let mut rows = rows(sessions, args.below.as_deref());

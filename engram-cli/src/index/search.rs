@@ -1,18 +1,22 @@
 //! `engram grep`.
 
-use std::io;
+use std::io::{self, IsTerminal, stdout};
 
 use engram_adapters::Registry;
 use engram_command::exit::Exit;
 use engram_command::report::{Reporter, one_line, printable};
 use engram_command::summary::count;
-use engram_index::{Error, Match, Pattern};
+use engram_command::table::Screen;
+use engram_index::{Error, Match, Pattern, Quote};
 use serde_json::json;
 
 use super::args::Grep;
 use super::ask::{self, Opened};
 use super::page::{End, Page};
 use super::{keys_of, place};
+
+/// What is before a line of a hit.
+const MARGIN: &str = "  | ";
 
 /// Runs `engram grep`.
 ///
@@ -21,6 +25,7 @@ use super::{keys_of, place};
 pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let (mut page, mut total, mut failures) = (Page::new(&args.bounds), 0, Vec::new());
     let mut searched = 0;
+    let width = stdout().is_terminal().then(|| Screen::stdout().width);
     let found = (|| {
         let pattern = Pattern::new(
             &args.pattern,
@@ -34,7 +39,8 @@ pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<E
             if (args.bounds.skip..wanted).contains(&total) {
                 let value =
                     json!({"kind": found.kind, "member": found.member, "quote": found.quote});
-                page.add(&value, || text(&found));
+                let what = format!("{} {}", found.kind, found.member);
+                page.add(&value, || text(&found.quote, &what, width));
             }
             total += 1;
             // One more than is shown says that there is more.
@@ -73,13 +79,45 @@ pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<E
     }
 }
 
-fn text(found: &Match) -> String {
-    let first = found.quote.text.lines().next().unwrap_or_default();
-    format!(
-        "{}  {} {}\n  | {}\n",
-        one_line(&found.quote.from),
-        found.kind,
-        found.member,
-        printable(first)
-    )
+/// A hit: the event, as `engram show` opens it, and the line. In a terminal it is wrapped.
+fn text(quote: &Quote, what: &str, width: Option<usize>) -> String {
+    let name = name_of(&quote.from);
+    let mut text = format!("{}  {what}\n", one_line(&name));
+    let first = quote.text.lines().next().unwrap_or_default();
+    let first = printable(first);
+    let lines = match width {
+        Some(width) => textwrap::wrap(&first, width.saturating_sub(MARGIN.len()).max(20)),
+        None => vec![first],
+    };
+    for line in lines {
+        text.push_str(&format!("{MARGIN}{line}\n"));
+    }
+    text
+}
+
+/// `ID#SEQ` of an event on a tape: the name of the file without its ending.
+fn name_of(from: &str) -> String {
+    let (tape, seq) = from.rsplit_once('#').unwrap_or((from, ""));
+    let file = tape.rsplit(['/', '\\']).next().unwrap_or(tape);
+    let id = file.split_once(".tape.jsonl").map_or(file, |(id, _)| id);
+    format!("{id}#{seq}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hit_names_its_event_and_fits_the_terminal() {
+        let quote = Quote {
+            quoted: true,
+            from: "/home/dev/tapes/codex/a-1.tape.jsonl.zst#12".to_owned(),
+            text: "one two three four five six\nseven".to_owned(),
+            cut: false,
+        };
+        let text = |width| text(&quote, "msg.in text", width);
+        let short = "a-1#12  msg.in text\n  | one two three four\n  | five six\n";
+        assert_eq!(text(Some(24)), short);
+        assert!(text(None).ends_with("\n  | one two three four five six\n"));
+    }
 }

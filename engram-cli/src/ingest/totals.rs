@@ -13,6 +13,7 @@ use indicatif::{DecimalBytes, HumanCount};
 use serde::Serialize;
 
 use super::verdict::Verdict;
+use crate::once::{is_session, none_fits};
 use crate::tape_dir::Placed;
 
 /// The most warnings that a short summary lists.
@@ -121,7 +122,8 @@ impl Totals {
         let of_harness = self.sessions.entry(overview.harness.clone()).or_default();
         match overview.agent_id {
             Some(_) => self.sub_agents += 1,
-            None => of_harness.add(overview),
+            None if is_session(overview) => of_harness.add(overview),
+            None => {}
         }
     }
 
@@ -204,13 +206,7 @@ impl Totals {
                 format!("{all} ({}){agents}", by_harness.join(", ")),
             ));
         } else if self.filtered > 0 {
-            lines.push(line(
-                "sessions",
-                format!(
-                    "none of {} fits the filters",
-                    count(self.filtered, "session")
-                ),
-            ));
+            lines.push(line("sessions", none_fits(self.filtered)));
         }
         lines.push(line("tapes", self.converted_line()));
         if self.has_news() {

@@ -234,10 +234,16 @@ fn leave_out_repeated(body: &mut Body, before: &[Item]) {
         _ => None,
     });
     if let Some(result) = last.flatten() {
-        notice
-            .text
-            .take_if(|text| [&result.stdout, &result.stderr].contains(&&Some(text.clone())));
+        notice.text.take_if(|text| returned(result, text));
     }
+}
+
+/// True if a call returned this text.
+fn returned(result: &CallResult, text: &str) -> bool {
+    [&result.stdout, &result.stderr]
+        .into_iter()
+        .flatten()
+        .any(|returned| returned.trim() == text.trim())
 }
 
 fn count(totals: &mut Totals, body: &Body, is_replay: bool) {
@@ -298,11 +304,19 @@ fn add_result(
     tool: Option<String>,
     (seq, time, is_replay): (Seq, Option<String>, bool),
 ) {
-    if let Some((call, also)) = call.and_then(|(_, item)| as_call(&mut view.items[item]))
+    if let Some((_, at)) = call
+        && let (before, after) = view.items.split_at_mut(at + 1)
+        && let Some((call, also)) = as_call(&mut before[at])
         && call.result.is_none()
     {
         also.push(seq.get());
-        call.result = Some(result);
+        let result = &*call.result.insert(result);
+        // A log may have the reason of a denial before the result.
+        for item in after {
+            if let Body::Notice(notice) = &mut item.body {
+                notice.text.take_if(|text| returned(result, text));
+            }
+        }
         return;
     }
     let tool = tool.unwrap_or_else(|| "result".to_owned());

@@ -8,7 +8,7 @@ use engram_core::prices::Prices;
 use super::prose;
 use super::safe::{visible, visible_line};
 use super::view::*;
-use super::words::{clock, heading, outcome, page_title, summary, usage};
+use super::words::{clock, heading, outcome, page_title, summary, titles, usage};
 
 /// Writes a view.
 ///
@@ -49,10 +49,26 @@ impl<W: Write> Markdown<'_, '_, W> {
         for line in summary(view, self.style.prices) {
             writeln!(self.out, "- {}", escaped(&line))?;
         }
-        for item in &view.items {
-            self.item(item)?;
+        let groups = view
+            .items
+            .chunk_by(|one, next| is_title_alone(one) && is_title_alone(next));
+        for group in groups {
+            match group {
+                [first, _, ..] => self.titles(first, group)?,
+                items => items.iter().try_for_each(|item| self.item(item))?,
+            }
         }
         Ok(())
+    }
+
+    /// Notices without a text, as one line.
+    fn titles(&mut self, first: &Item, items: &[Item]) -> io::Result<()> {
+        let time = first.time.as_deref().map_or("", clock);
+        writeln!(
+            self.out,
+            "\n{}",
+            escaped(&format!("{time} {}", titles(items)))
+        )
     }
 
     fn item(&mut self, item: &Item) -> io::Result<()> {
@@ -196,6 +212,14 @@ impl<W: Write> Markdown<'_, '_, W> {
             "\n{fence}{language}\n{}\n{fence}",
             text.trim_end_matches('\n')
         )
+    }
+}
+
+/// True for a notice of no importance that has no text.
+fn is_title_alone(item: &Item) -> bool {
+    match &item.body {
+        Body::Notice(notice) => notice.kind == NoticeKind::Detail && notice.text.is_none(),
+        _ => false,
     }
 }
 

@@ -1,11 +1,11 @@
 //! Words and numbers that every form of a view has in common.
 
 use engram_core::prices::Prices;
-use engram_core::stats::{Basis, TokenCounts};
+use engram_core::stats::{Basis, Cost, TokenCounts};
 use jiff::Timestamp;
 
 use super::safe::visible_line;
-use super::view::{Body, Call, CallResult, Facts, Item, SessionView, Who};
+use super::view::{Body, Call, CallResult, Facts, Item, SessionView, Totals, Who};
 
 /// The time of day of a time in a tape; the time itself if it has another form.
 pub fn clock(time: &str) -> &str {
@@ -119,18 +119,25 @@ pub fn summary(view: &SessionView, prices: &Prices) -> Vec<String> {
     lines
 }
 
-/// `with 3 sub-agents: 27 calls, 5 edits, tokens: ...`: the sums over the session and its sub-agents.
-fn agents(view: &SessionView) -> Option<String> {
-    let agents = view.agents();
-    if agents.is_empty() {
-        return None;
-    }
+/// The sums over a session and its sub-agents.
+pub fn with_agents(view: &SessionView) -> Totals {
     let mut sum = view.totals;
-    for agent in &agents {
+    for agent in view.agents() {
+        sum.prompts += agent.totals.prompts;
         sum.calls += agent.totals.calls;
         sum.edits += agent.totals.edits;
         sum.tokens.add(agent.totals.tokens);
     }
+    sum
+}
+
+/// `with 3 sub-agents: 27 calls, 5 edits, tokens: ...`: the sums over the session and its sub-agents.
+fn agents(view: &SessionView) -> Option<String> {
+    let agents = view.agents().len() as u64;
+    if agents == 0 {
+        return None;
+    }
+    let sum = with_agents(view);
     let (calls, edits, tokens) = (
         count(sum.calls, "call"),
         count(sum.edits, "edit"),
@@ -143,7 +150,7 @@ fn agents(view: &SessionView) -> Option<String> {
     };
     Some(format!(
         "with {}: {calls}, {edits}{tokens}",
-        count(agents.len() as u64, "sub-agent")
+        count(agents, "sub-agent")
     ))
 }
 
@@ -194,13 +201,18 @@ fn without_cost(mut tokens: TokenCounts) -> TokenCounts {
     tokens
 }
 
-/// `cost: 0.16 USD`: what the session and its sub-agents cost, by the rule of `engram stats`.
-fn cost(view: &SessionView, prices: &Prices) -> Option<String> {
+/// What the session and its sub-agents cost, by the rule of `engram stats`.
+pub fn cost_of(view: &SessionView, prices: &Prices) -> Cost {
     let mut costs = view.costs.clone();
     view.agents()
         .iter()
         .for_each(|agent| costs.add(&agent.costs));
-    let cost = costs.cost(prices);
+    costs.cost(prices)
+}
+
+/// `cost: 0.16 USD`.
+fn cost(view: &SessionView, prices: &Prices) -> Option<String> {
+    let cost = cost_of(view, prices);
     let least = if cost.is_partial { "at least " } else { "" };
     let basis = match cost.basis? {
         Basis::Stated => "",

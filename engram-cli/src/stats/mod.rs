@@ -9,7 +9,6 @@ use engram_command::exit::Exit;
 use engram_command::inputs::session_options;
 use engram_command::keys::Keys;
 use engram_command::report::Reporter;
-use engram_command::summary::count;
 use engram_command::table::{self, Column, Fit, Look, Screen, number, text};
 use engram_core::policy::Policy;
 use engram_core::prices::Prices;
@@ -25,6 +24,7 @@ pub use by::{By, Division, Group, Parts, all_tokens, calls, groups};
 use crate::answers;
 use crate::args;
 use crate::money;
+use crate::once::none_fits;
 use crate::reading::{self, Request, TapesCount};
 
 /// Runs the command.
@@ -78,10 +78,10 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
         answers.once.each_once(report)
     };
     if sessions.is_empty() && answers.filtered > 0 {
-        report.note(&format!(
-            "none of {} fits the filters",
-            count(answers.filtered, "session")
-        ));
+        report.note(&none_fits(answers.filtered));
+        if !args.output.json && !args.output.csv {
+            return Ok(answers.exit);
+        }
     }
     let mut total = Stats::default();
     sessions

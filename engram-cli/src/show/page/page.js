@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
-  const [bar, filter, failed, talk, count, project, harness] = ["bar", "filter", "failed", "talk", "count", "project", "harness"].map(byId);
+  const [bar, filter, failed, talk, count, project, harness, scope] = ["bar", "filter", "failed", "talk", "count", "project", "harness", "scope"].map(byId);
   const topLevel = ":is(main, main > section) > article";
   const items = [...document.querySelectorAll(topLevel)];
   const sections = [...document.querySelectorAll("main > section")];
@@ -57,6 +57,20 @@
     CSS.highlights.delete("hit");
     if (marks.length > 0) CSS.highlights.set("hit", new Highlight(...marks));
   };
+  // What the sessions that are shown come to.
+  const sums = () => {
+    const sum = [0, 0, 0, 0];
+    let signs = "";
+    for (const item of items) {
+      if (item.hidden) continue;
+      item.dataset.sums.split(" ").forEach((part, at) => (sum[at] += Number(part)));
+      signs += item.dataset.signs;
+    }
+    const more = signs.includes("+") ? "+" : "";
+    const [prompts, calls, tokens] = sum.map((part) => Math.round(part).toLocaleString("en"));
+    const usd = (signs.includes("~") ? "~" : "") + sum[3].toFixed(2) + more;
+    return prompts + " prompts, " + calls + " calls, " + tokens + more + " tokens, " + usd + " USD";
+  };
   const apply = () => {
     const words = wanted();
     for (const details of unfolded) details.open = false;
@@ -90,7 +104,9 @@
       // What was measured before is the height of other items.
       section.style.containIntrinsicBlockSize = left === section.children.length ? "" : left * itemPixels + "px";
     }
-    count.textContent = shown + " of " + items.length;
+    const isPart = isIndex && shown < items.length;
+    count.textContent = shown + " of " + items.length + (isPart ? ": " + sums() : "");
+    if (scope) scope.hidden = !isPart;
     mark(words);
   };
   let timer = 0;

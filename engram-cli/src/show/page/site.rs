@@ -8,8 +8,9 @@ use super::html::{begin, end, escaped, line};
 use crate::project::project_of;
 use crate::show::safe::visible_line;
 use crate::show::view::{Body, SessionView, Who};
-use crate::show::words::{heading, page_title, summary};
+use crate::show::words::{cost_of, heading, page_title, summary, with_agents};
 use engram_core::prices::Prices;
+use engram_core::stats::Basis;
 
 /// Prompts of one session that the index has, and characters of each.
 const PROMPTS: usize = 40;
@@ -28,6 +29,9 @@ pub struct Entry {
     harness: String,
     project: String,
     lines: Vec<String>,
+    /// Prompts, calls, tokens and US dollars, and the signs of the last two: `~` if it is computed, `+` if it is at least so much.
+    sums: String,
+    signs: String,
     prompts: Vec<String>,
     words: String,
     /// The time of its last event.
@@ -49,6 +53,10 @@ impl Entry {
                 .take(PROMPT_CHARS)
                 .collect::<String>()
         };
+        let (sum, cost) = (with_agents(view), cost_of(view, prices));
+        let (tokens, is_partial) = sum.tokens.all().unwrap_or_default();
+        let is_computed = cost.basis.is_some_and(|basis| basis != Basis::Stated);
+        let signs = [(is_computed, "~"), (is_partial || cost.is_partial, "+")];
         let project = view.facts.project.as_deref().map(project_of);
         Entry {
             file,
@@ -57,6 +65,17 @@ impl Entry {
             project: project.map_or_else(|| "unknown".to_owned(), |project| visible_line(&project)),
             lines: std::iter::once(heading(&view.facts))
                 .chain(summary(view, prices))
+                .collect(),
+            sums: format!(
+                "{} {} {tokens} {}",
+                sum.prompts,
+                sum.calls,
+                cost.usd.unwrap_or_default()
+            ),
+            signs: signs
+                .iter()
+                .filter(|(is_so, _)| *is_so)
+                .map(|(_, sign)| *sign)
                 .collect(),
             prompts: prompts.take(PROMPTS).map(short).collect(),
             words: words(view),
@@ -128,7 +147,8 @@ pub fn write(
     choice("harness", entries.iter().map(|entry| &entry.harness), out)?;
     writeln!(
         out,
-        "<output id=\"count\"></output></div>\n<main class=\"sessions\">"
+        "<output id=\"count\"></output><span id=\"scope\" class=\"fact\" hidden>The charts are of all sessions: \
+         <code>engram show --html DIR --project NAME</code> draws those of one project.</span></div>\n<main class=\"sessions\">"
     )?;
     let mut room = ALL_WORDS_BYTES;
     entries
@@ -163,9 +183,11 @@ fn choice<'e>(
 fn article(entry: &Entry, room: &mut usize, out: &mut impl Write) -> io::Result<()> {
     write!(
         out,
-        "<article data-project=\"{}\" data-harness=\"{}\"><h2><a href=\"{}\">{}</a></h2>",
+        "<article data-project=\"{}\" data-harness=\"{}\" data-sums=\"{}\" data-signs=\"{}\"><h2><a href=\"{}\">{}</a></h2>",
         line(&entry.project),
         line(&entry.harness),
+        entry.sums,
+        entry.signs,
         escaped(&entry.file.replace('%', "%25")),
         line(&entry.title)
     )?;
