@@ -91,7 +91,7 @@ fn refuses_another(schema: &Line, command: &str, line: &Value) {
     let names = line.as_object().into_iter().flat_map(|line| line.keys());
     for name in names.filter(|_| command != "query") {
         let mut wrong = line.clone();
-        wrong[name] = serde_json::json!({"no": ["such", "value"]});
+        wrong[name] = serde_json::json!([false]);
         assert!(
             schema.check(&wrong).is_err(),
             "{command}: {name} can be anything: {wrong:#}"

@@ -141,7 +141,7 @@ fn files_are_listed_with_their_edits_tools_and_harnesses() {
     assert_eq!(rows.len() as u64, stats["files_edited"].as_u64().unwrap());
     assert_eq!(lines(&files(&["--json", "--since", "2099-01-01"])).len(), 0);
     assert!(
-        stderr(&files(&["--since", "2099-01-01"])).contains("none of 2 sessions fits the filters")
+        stderr(&files(&["--since", "2099-01-01"])).contains("none of 2 inputs fits the filters")
     );
     let csv = String::from_utf8(files(&["--csv"]).stdout).unwrap();
     assert_eq!(csv.lines().count(), rows.len() + 1);

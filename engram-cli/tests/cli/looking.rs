@@ -202,7 +202,7 @@ fn a_log_of_a_program_that_is_not_read_names_the_program() {
 fn another_session_than_that_of_the_file_is_not_shown() {
     let log = claude_file();
     let wrong = run(&["show", text(&log), "--session", "zzz"]);
-    assert_eq!((code(&wrong), wrong.stdout.len()), (2, 0));
+    assert_eq!((code(&wrong), wrong.stdout.len()), (3, 0));
     assert!(
         stderr(&wrong).contains("has an id that begins with `zzz`"),
         "{}",

@@ -327,7 +327,7 @@ fn a_page_is_written_to_a_file_completely_or_not_at_all() {
             "--html",
             text(&directory.path().join("no/x.html"))
         ])),
-        6
+        3
     );
     assert_eq!(
         code(&run(&["show", text(&directory.path().join("none.jsonl"))])),
@@ -466,7 +466,7 @@ fn an_event_is_shown_with_those_around_it() {
         (&"end".into(), &2.into())
     );
     // An event that is not there, and a window without an event.
-    assert_eq!(shown("999999", &[]).0, 2);
+    assert_eq!(shown("999999", &[]).0, 3);
     assert_eq!(code(&run(&["show", text(&log), "--json"])), 2);
 }
 

@@ -18,7 +18,8 @@ const FIXTURES: [&str; 9] = [
 
 /// What the views come to. Each session counts once, although several tapes may have it.
 const OF_VIEWS: &str = "SELECT
-    (SELECT count(DISTINCT harness || '/' || coalesce(session_id, tape)) FROM sessions WHERE agent_id IS NULL) AS sessions,
+    (SELECT count(DISTINCT harness || '/' || coalesce(session_id, tape)) FROM sessions
+        WHERE agent_id IS NULL AND (coalesce(session_id, start) IS NOT NULL OR prompts + calls > 0)) AS sessions,
     (SELECT count(DISTINCT harness || '/' || session_id || '/' || agent_id) FROM sessions WHERE agent_id IS NOT NULL) AS sub_agents,
     (SELECT count(*) FROM prompts WHERE by = 'person') AS prompts, (SELECT count(*) FROM calls) AS calls,
     (SELECT count(*) FROM edits) AS edits,
