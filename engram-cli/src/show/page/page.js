@@ -68,8 +68,8 @@
     }
     const more = signs.includes("+") ? "+" : "";
     const [prompts, calls, tokens] = sum.map((part) => Math.round(part).toLocaleString("en"));
-    const usd = (signs.includes("~") ? "~" : "") + sum[3].toFixed(2) + more;
-    return prompts + " prompts, " + calls + " calls, " + tokens + more + " tokens, " + usd + " USD";
+    const usd = (signs.includes("~") ? ", ~" : ", ") + sum[3].toFixed(2) + more + " USD";
+    return prompts + " prompts, " + calls + " calls, " + tokens + more + " tokens" + (sum[3] > 0 ? usd : "");
   };
   const apply = () => {
     const words = wanted();
@@ -105,7 +105,7 @@
       section.style.containIntrinsicBlockSize = left === section.children.length ? "" : left * itemPixels + "px";
     }
     const isPart = isIndex && shown < items.length;
-    count.textContent = shown + " of " + items.length + (isPart ? ": " + sums() : "");
+    count.textContent = shown + " of " + items.length + (isPart ? " pages: " + sums() : "");
     if (scope) scope.hidden = !isPart;
     mark(words);
   };

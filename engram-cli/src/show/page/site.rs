@@ -147,7 +147,7 @@ pub fn write(
     choice("harness", entries.iter().map(|entry| &entry.harness), out)?;
     writeln!(
         out,
-        "<output id=\"count\"></output><span id=\"scope\" class=\"fact\" hidden>The charts are of all sessions: \
+        "<output id=\"count\"></output><span id=\"scope\" class=\"fact\" hidden>These are the sums of the pages. The charts are of all sessions: \
          <code>engram show --html DIR --project NAME</code> draws those of one project.</span></div>\n<main class=\"sessions\">"
     )?;
     let mut room = ALL_WORDS_BYTES;
