@@ -331,7 +331,7 @@ fn a_page_is_written_to_a_file_completely_or_not_at_all() {
     );
     assert_eq!(
         code(&run(&["show", text(&directory.path().join("none.jsonl"))])),
-        2
+        3
     );
     assert_eq!(names(directory.path()), ["session.html"]);
 }
