@@ -300,6 +300,16 @@ fn add_one_session(bencher: Bencher<'_, '_>) {
     bencher.bench_local(add_one);
 }
 
+/// 500 tapes are read again, whatever the number of sessions is.
+#[divan::bench(sample_count = 1)]
+fn verify(bencher: Bencher<'_, '_>) {
+    let index = open();
+    bencher.bench_local(|| {
+        let verified = index.verify(500).unwrap();
+        assert!(verified.faults.is_empty(), "{:?}", verified.faults.first());
+    });
+}
+
 #[divan::bench(sample_count = 1)]
 fn grep_all_tapes(bencher: Bencher<'_, '_>) {
     let (index, pattern) = (

@@ -49,6 +49,7 @@ mod shell;
 mod shell_words;
 mod sink;
 mod sql;
+mod step_text;
 mod steps;
 mod store;
 mod supersede;

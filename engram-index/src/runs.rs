@@ -83,9 +83,24 @@ pub fn find(db: &Connection, of: Of, fingerprint: u64, most: usize) -> rusqlite:
     Ok(found)
 }
 
-/// True if a fingerprint is at a place.
+/// True if a fingerprint is at a place. Looks at one block of each run, at however many places the fingerprint is.
 pub fn has(db: &Connection, of: Of, entry: Entry) -> rusqlite::Result<bool> {
-    Ok(find(db, of, entry.0, usize::MAX)?.contains(&entry.1))
+    let sql = "SELECT h, at, data FROM block WHERE run = ?1 AND (h, at) <= (?2, ?3) ORDER BY h DESC, at DESC LIMIT 1";
+    for (run, _) in runs(db, of)? {
+        let mut block = db.prepare_cached(sql)?;
+        let mut rows = block.query(params![run, order(entry.0), entry.1])?;
+        if let Some(row) = rows.next()? {
+            let first = (fingerprint_of(row.get(0)?), row.get(1)?);
+            let mut is_there = false;
+            decode(first, row.get_ref(2)?.as_blob()?, &mut |found| {
+                is_there |= found == entry;
+            });
+            if is_there {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The runs and their sizes, the newest first.
@@ -213,6 +228,13 @@ mod tests {
             5000
         );
         assert_eq!(find(&db, Of::Spans, u64::MAX, 20).unwrap().len(), 20);
+        for at in 0..15_000 {
+            assert_eq!(
+                has(&db, Of::Spans, (u64::MAX, at)).unwrap(),
+                at % 3 == 0,
+                "{at}"
+            );
+        }
         assert_eq!(
             (
                 find(&db, Of::Spans, 0, 9).unwrap(),

@@ -10,6 +10,7 @@ use crate::files::{Files, list};
 use crate::line_key::{Key, is_hole};
 use crate::parts::Parts;
 use crate::rows::{Digest, Kind};
+use crate::step_text;
 
 /// Most steps that are read.
 const MAX_STEPS: i64 = 200_000;
@@ -135,11 +136,11 @@ pub fn load(
         let last: &mut Rc<[Key]> = written.entry((step.tape, step.file)).or_default();
         // Data that does not fit is damage that `verify` finds: the step has no text then.
         let data = parts.unpack(db, row.get_ref(11)?.as_blob()?)?;
-        if data
-            .and_then(|data| texts(&mut step, last, &data))
-            .is_none()
-        {
-            step.kind = Kind::Lost;
+        let texts =
+            data.and_then(|data| step_text::read(step.kind, step.flags & 2 != 0, &data, last));
+        match texts {
+            Some(texts) => (step.before, step.after) = (texts.before, texts.after),
+            None => step.kind = Kind::Lost,
         }
         steps.push(step);
     }
@@ -150,26 +151,6 @@ pub fn load(
     let last = |file: &i64| until.get(file).copied().into_iter().chain(at).min();
     steps.retain(|step| last(&step.file).is_none_or(|last| step.t.is_none_or(|t| t <= last)));
     Ok((steps, is_cut))
-}
-
-/// Reads the texts of a step; `last` is the text of the last step of the file on its tape.
-fn texts(step: &mut Step, last: &mut Rc<[Key]>, mut data: &[u8]) -> Option<()> {
-    match step.kind {
-        Kind::Deleted | Kind::Lost => {}
-        Kind::Piece | Kind::Appended => {
-            let before = diff::decode(&Rc::default(), &mut data)?;
-            step.after = diff::decode(&before, &mut data)?;
-            step.before = Some(before);
-        }
-        _ => {
-            if step.flags & 2 != 0 {
-                step.before = Some(diff::decode(last, &mut data)?);
-            }
-            step.after = diff::decode(step.before.as_ref().unwrap_or(last), &mut data)?;
-            *last = step.after.clone();
-        }
-    }
-    Some(())
 }
 
 fn keep_best(steps: &mut Vec<Step>, hashes: &HashMap<i64, [u8; 16]>) {

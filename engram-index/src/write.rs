@@ -216,8 +216,9 @@ impl Writer {
             }
             self.insert_said(tape, row, anchors)?;
         }
-        for id in old.into_values() {
-            anchors.said.retain(|(_, at)| *at != id);
+        let gone: HashSet<i64> = old.into_values().collect();
+        anchors.said.retain(|(_, at)| !gone.contains(at));
+        for id in gone {
             self.db
                 .prepare_cached("DELETE FROM speech WHERE id = ?1")?
                 .execute([id])?;
@@ -485,8 +486,9 @@ impl Writer {
             }
             self.insert_span(tape, row, anchors)?;
         }
-        for (id, _) in old.into_values() {
-            anchors.forget(id);
+        let gone: HashSet<i64> = old.into_values().map(|(id, _)| id).collect();
+        anchors.of_spans.retain(|(_, at)| !gone.contains(&(at / 2)));
+        for id in gone {
             self.db
                 .prepare_cached("DELETE FROM span WHERE id = ?1")?
                 .execute([id])?;
@@ -542,10 +544,6 @@ impl Anchors {
             self.of_spans
                 .extend(anchors.iter().map(|anchor| (*anchor, span * 2 + side)));
         }
-    }
-
-    fn forget(&mut self, span: i64) {
-        self.of_spans.retain(|(_, at)| at / 2 != span);
     }
 
     pub(crate) fn len(&self) -> usize {

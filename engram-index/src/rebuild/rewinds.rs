@@ -4,13 +4,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::{Now, Rebuild};
-use crate::diff;
 use crate::line_key::Key;
 use crate::rows::{FileRef, Kind, StepRow};
+use crate::step_text;
 use crate::text_state::{Line, State};
-
-/// The text of a file before and after a step.
-type Texts = (Option<Rc<[Key]>>, Rc<[Key]>);
 
 impl Rebuild {
     /// The files that calls edited behind the event `to` have the texts that they had there. Their steps since then are no steps to the file of
@@ -68,36 +65,21 @@ impl Restored {
         if self.now.is_some() {
             return;
         }
-        let texts = texts(step, &self.written);
+        let mut written = self.written.clone();
+        let texts = step_text::read(step.kind, step.has_before, &step.data, &mut written)
+            .filter(|_| step_text::is_of_file(step.kind));
         if step.seq > to {
-            self.now = Some(match (step.kind, texts) {
+            let before = texts.and_then(|texts| texts.before);
+            self.now = Some(match (step.kind, before) {
                 (Kind::Created, _) => Now::Absent,
-                (_, Some((Some(before), _))) => known(&before, step.whole),
+                (_, Some(before)) => known(&before, step.whole),
                 _ if self.has_text => known(&self.written, step.whole),
                 _ => Now::Unknown,
             });
             return;
         }
-        self.has_text = texts.is_some();
-        if let Some((_, after)) = texts {
-            self.written = after;
-        }
+        (self.written, self.has_text) = (written, texts.is_some());
     }
-}
-
-/// The texts of a step, whose data begins at the text that was written last; `None` if it has no text.
-fn texts(step: &StepRow, written: &Rc<[Key]>) -> Option<Texts> {
-    let mut data = step.data.as_slice();
-    let is_text = !matches!(
-        step.kind,
-        Kind::Deleted | Kind::Lost | Kind::Piece | Kind::Appended
-    );
-    let before = match step.has_before && is_text {
-        true => Some(diff::decode(written, &mut data)?),
-        false => None,
-    };
-    let after = is_text.then(|| diff::decode(before.as_ref().unwrap_or(written), &mut data))??;
-    Some((before, after))
 }
 
 /// Lines without their texts.
