@@ -91,6 +91,17 @@ pub struct Index {
     prices: Arc<Prices>,
 }
 
+/// How much of a directory of tapes was taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// All that it has.
+    All,
+    /// All that it had before something was written to it.
+    Older,
+    /// No run over the directory has come to its end.
+    Never,
+}
+
 impl Writer {
     /// The index, which is only read from now on: another process may write it.
     ///
@@ -265,13 +276,13 @@ impl Index {
         Ok(tape.filter(|_| named.is_empty()))
     }
 
-    /// True if nothing was written to a directory of tapes since it was taken in, as its list says.
+    /// How much of a directory of tapes was taken in, as its list says.
     ///
     /// # Errors
     /// As SQLite gives them.
-    pub fn is_current(&self, tapes: &Path) -> Result<bool, Error> {
+    pub fn taken(&self, tapes: &Path) -> Result<Taken, Error> {
         let Some(now) = add::list_state(tapes) else {
-            return Ok(true);
+            return Ok(Taken::All);
         };
         self.read(|db| {
             let sql = "SELECT size, modified FROM place WHERE path = ?1";
@@ -280,7 +291,11 @@ impl Index {
                 .query_map([&now.0], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .next()
                 .transpose()?;
-            Ok(known == Some((now.1, now.2)))
+            Ok(match known {
+                Some(known) if known == (now.1, now.2) => Taken::All,
+                Some(_) => Taken::Older,
+                None => Taken::Never,
+            })
         })
     }
 

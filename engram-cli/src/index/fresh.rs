@@ -9,7 +9,7 @@ use engram_adapters::Registry;
 use engram_command::homes;
 use engram_command::inputs::session_options;
 use engram_command::report::Reporter;
-use engram_index::{Error, Index, Writer};
+use engram_index::{Error, Index, Taken, Writer};
 
 use crate::args::Ingest;
 use crate::ingest;
@@ -59,29 +59,42 @@ pub fn convert(tapes: &Path, registry: &Registry, report: &Reporter) {
 /// # Errors
 /// If there is no index that could answer.
 pub fn take_in(directory: &Path, tapes: &Path, report: &Reporter) -> Result<Option<String>, Error> {
-    match Index::open(directory) {
-        Ok(index) if index.is_current(tapes)? => Ok(None),
-        // An index that cannot be written still answers.
-        Ok(_) => Ok(match patient(directory) {
-            Ok(Some(writer)) => add(writer, tapes, report)
-                .err()
-                .map(|error| format!("new sessions are not taken in: {error}")),
-            Ok(None) => {
-                Some("another engram is writing the index; the answer is from before".to_owned())
-            }
-            Err(error) => Some(format!("new sessions are not taken in: {error}")),
-        }),
+    let wait = || report.note("another engram is making the index; waiting for it");
+    let taken = match Index::open(directory) {
+        Ok(index) => index.taken(tapes)?,
         Err(Error::NoIndex(_)) => {
-            let wait = || report.note("another engram is making the index; waiting for it");
-            add(Writer::open(directory, wait)?, tapes, report).map(|()| None)
+            return add(Writer::open(directory, wait)?, tapes, report).map(|()| None);
         }
-        Err(error) => Err(error),
-    }
+        Err(error) => return Err(error),
+    };
+    // An index that is still being made has a part of the sessions: an answer from it would be wrong, not old.
+    let patience = match taken {
+        Taken::All => return Ok(None),
+        Taken::Older => Some(PATIENCE),
+        Taken::Never => None,
+    };
+    // An index that cannot be written still answers.
+    Ok(match writer(directory, patience, wait) {
+        Ok(Some(writer)) => add(writer, tapes, report)
+            .err()
+            .map(|error| format!("new sessions are not taken in: {error}")),
+        Ok(None) => {
+            Some("another engram is writing the index; the answer is from before".to_owned())
+        }
+        Err(error) => Some(format!("new sessions are not taken in: {error}")),
+    })
 }
 
-/// The index for writing, as soon as no other process writes it; `None` if that takes too long.
-fn patient(directory: &Path) -> Result<Option<Writer>, Error> {
-    let until = Instant::now() + PATIENCE;
+/// The index for writing, as soon as no other process writes it; `None` if that takes longer than the patience, which may have no end.
+fn writer(
+    directory: &Path,
+    patience: Option<Duration>,
+    wait: impl FnOnce(),
+) -> Result<Option<Writer>, Error> {
+    let Some(patience) = patience else {
+        return Writer::open(directory, wait).map(Some);
+    };
+    let until = Instant::now() + patience;
     loop {
         match Writer::try_open(directory)? {
             None if Instant::now() < until => thread::sleep(PAUSE),
@@ -135,6 +148,25 @@ fn in_words(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_waits_for_the_first_run_to_its_end_and_for_later_ones_as_long_as_its_patience() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_owned();
+        let first = Writer::open(&path, || ()).unwrap();
+        assert!(writer(&path, Some(PAUSE), || ()).unwrap().is_none());
+        let (waits, waiting) = std::sync::mpsc::channel();
+        let question = thread::spawn(move || {
+            writer(&path, None, || waits.send(()).unwrap())
+                .unwrap()
+                .is_some()
+        });
+        waiting.recv().unwrap();
+        thread::sleep(3 * PAUSE);
+        assert!(!question.is_finished());
+        drop(first);
+        assert!(question.join().unwrap());
+    }
 
     #[test]
     fn ages_have_words() {
