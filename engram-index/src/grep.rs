@@ -8,6 +8,7 @@ use engram_core::event::Kind;
 use engram_core::redact::redacted;
 use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::answer::Quote;
@@ -35,8 +36,19 @@ pub struct Pattern {
 }
 
 /// A string on a tape that matches.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Match {
+    /// The harness.
+    pub harness: String,
+    /// The id of the session, if its log has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The id of the sub-agent, if the event is of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// When it happened, as the tape has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t: Option<String>,
     /// The kind of the event.
     pub kind: String,
     /// The member of the event.
@@ -143,14 +155,18 @@ impl Pattern {
             return matches;
         };
         let seq = event.get("seq").and_then(Value::as_i64).unwrap_or_default();
-        let kind = event
-            .get("k")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        let source = |name| text(event.get("source").and_then(|source| source.get(name)));
+        let kind = text(event.get("k")).unwrap_or_default();
         if !self.kinds.is_empty() && !self.kinds.contains(&kind) {
             return matches;
         }
+        let harness = source("harness").unwrap_or_default();
+        let (session, agent, t) = (
+            source("session_id"),
+            source("agent_id"),
+            text(event.get("t")),
+        );
         ENVELOPE.iter().for_each(|key| drop(event.remove(*key)));
         let event = Value::Object(event);
         names::strings(&event, &mut |member, text| {
@@ -158,11 +174,14 @@ impl Pattern {
                 return;
             }
             if let Some(found) = self.regex.find(text.as_bytes()) {
-                let quote = self.quote(tape, seq, text, found.start());
                 matches.push(Match {
+                    harness: harness.clone(),
+                    session: session.clone(),
+                    agent: agent.clone(),
+                    t: t.clone(),
                     kind: kind.clone(),
                     member: member.to_owned(),
-                    quote,
+                    quote: self.quote(tape, seq, text, found.start()),
                 });
             }
         });

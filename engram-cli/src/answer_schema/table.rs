@@ -94,6 +94,10 @@ pub const ANSWERS: &[Answer] = &[
         name: "match",
         about: "a text that matches",
         is: Is::Object(rows! {
+            "harness", Always, Is::Text, "the harness";
+            "session", Known, Is::Text, "the id of the session";
+            "agent", Known, Is::Text, "the id of the sub-agent";
+            "t", Known, Is::Time, "when it happened";
             "kind", Always, Is::Text, "the kind of the event";
             "member", Always, Is::Text, "the member of the event that has the text";
             "quote", Always, QUOTE, "the text around the match";

@@ -37,10 +37,8 @@ pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<E
         let wanted = args.bounds.skip.saturating_add(args.bounds.limit);
         let mut take = |found: Match| {
             if (args.bounds.skip..wanted).contains(&total) {
-                let value =
-                    json!({"kind": found.kind, "member": found.member, "quote": found.quote});
                 let what = format!("{} {}", found.kind, found.member);
-                page.add(&value, || text(&found.quote, &what, width));
+                page.add(&found, || text(&found.quote, &what, width));
             }
             total += 1;
             // One more than is shown says that there is more.

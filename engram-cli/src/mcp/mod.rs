@@ -3,11 +3,12 @@
 //! A call runs the command of its tool in a process of its own, which only reads, and is ended if it takes too long. Its answer is bounded, and
 //! keys and tokens in it are replaced.
 
+mod lines;
 mod tools;
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,9 +22,10 @@ use rmcp::model::{
     ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer, ServiceExt};
-use rmcp::transport::stdio;
+use serde_json::{Map, Value, json};
 
-use self::tools::{TOOLS, Tool};
+use self::lines::Lines;
+use self::tools::{Page, TOOLS, Tool};
 
 /// The most bytes of one answer.
 const MAX_ANSWER: u64 = 64 << 10;
@@ -49,7 +51,10 @@ pub fn run(report: &Reporter) -> io::Result<Exit> {
         report: report.redacting(true),
     };
     let served = runtime.block_on(async {
-        let running = server.serve(stdio()).await.map_err(io::Error::other)?;
+        let running = server
+            .serve(Lines::open())
+            .await
+            .map_err(io::Error::other)?;
         running.waiting().await.map_err(io::Error::other)
     });
     // Standard input is read by a thread that nothing can end.
@@ -96,12 +101,13 @@ impl ServerHandler for Server {
                 None,
             ));
         };
-        let words = match tool.command_line(&request.arguments.unwrap_or_default()) {
+        let given = request.arguments.unwrap_or_default();
+        let words = match tool.command_line(&given) {
             Ok(words) => words,
             Err(what) => return Ok(CallToolResult::error(vec![ContentBlock::text(what)]).into()),
         };
-        let server = self.clone();
-        let answered = tokio::task::spawn_blocking(move || server.ask(&words)).await;
+        let (server, page) = (self.clone(), tool.page(&given));
+        let answered = tokio::task::spawn_blocking(move || server.ask(tool, &words, page)).await;
         let answer =
             answered.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         Ok(match answer {
@@ -114,50 +120,119 @@ impl ServerHandler for Server {
 
 impl Server {
     /// The answer of a command, or why it has none.
-    fn ask(&self, words: &[OsString]) -> Result<String, String> {
+    fn ask(&self, tool: &Tool, words: &[OsString], page: Option<Page>) -> Result<String, String> {
         let mut child = Command::new(&self.program)
-            .arg("--quiet")
+            .args(["--quiet", "--error-format", "json"])
             .args(words)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| error.to_string())?;
-        let read = |pipe: Option<Box<dyn Read + Send>>, most: u64| {
-            std::thread::spawn(move || {
-                let (mut bytes, mut rest) = (Vec::new(), 0);
-                if let Some(mut pipe) = pipe {
-                    // What is more than the bound is read and forgotten, so that the command can end.
-                    let _ = pipe.by_ref().take(most).read_to_end(&mut bytes);
-                    rest = io::copy(&mut pipe, &mut io::sink()).unwrap_or(0);
-                }
-                (bytes, rest)
-            })
-        };
-        let stdout = child
-            .stdout
-            .take()
-            .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
-        let stderr = child
-            .stderr
-            .take()
-            .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
-        let (answer, failure) = (read(stdout, MAX_ANSWER), read(stderr, MAX_FAILURE));
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let answer = std::thread::spawn(move || stdout.map(|pipe| Answer::read(pipe, page)));
+        let failure = std::thread::spawn(move || stderr.map(failure));
         let status = wait(&mut child)?;
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let (answer, rest) = answer.join().unwrap_or_default();
-        let (answer, failure) = (text(answer), text(failure.join().unwrap_or_default().0));
-        if !status.success() && answer.is_empty() {
-            return Err(self.report.clean(failure.trim()).into_owned());
+        let answer = answer.join().ok().flatten().unwrap_or_default();
+        let failure = failure.join().ok().flatten().unwrap_or_default();
+        if !status.success() && answer.total == 0 {
+            return Err(self.report.clean(&tool.in_its_words(&failure)).into_owned());
         }
-        let mut lines: Vec<String> = whole_lines(&answer)
-            .map(|line| format!("{}\n", self.report.clean_json(line)))
-            .collect();
-        if rest > 0 {
-            let end = serde_json::json!({"k": "end", "returned": lines.len(), "cut": "bytes"});
-            lines.push(format!("{end}\n"));
+        let end = answer.end(page).map(|end| end.to_string());
+        let lines = answer
+            .lines
+            .iter()
+            .map(|line| without(line, tool.leaves_out));
+        Ok(lines
+            .chain(end)
+            .map(|line| format!("{}\n", self.report.clean_json(&line)))
+            .collect())
+    }
+}
+
+/// The lines of an answer that are wanted, as far as the bound allows.
+#[derive(Debug, Default)]
+struct Answer {
+    lines: Vec<String>,
+    /// All lines of the answer.
+    total: u64,
+    is_cut: bool,
+}
+
+impl Answer {
+    /// Reads the whole answer, so that the command can end.
+    fn read(pipe: impl Read, page: Option<Page>) -> Answer {
+        let page = page.unwrap_or(Page {
+            skip: 0,
+            limit: u64::MAX,
+        });
+        let (mut pipe, mut answer, mut bytes) = (BufReader::new(pipe), Answer::default(), 0);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match pipe.by_ref().take(MAX_ANSWER).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return answer,
+                Ok(_) => {}
+            }
+            let is_whole = line.ends_with(b"\n") || pipe.skip_until(b'\n').is_err();
+            let at = answer.total;
+            answer.total += 1;
+            if at < page.skip || answer.lines.len() as u64 >= page.limit || answer.is_cut {
+                continue;
+            }
+            bytes += line.len() as u64;
+            answer.is_cut = !is_whole || bytes > MAX_ANSWER;
+            if !answer.is_cut {
+                answer
+                    .lines
+                    .push(String::from_utf8_lossy(line.trim_ascii_end()).into_owned());
+            }
         }
-        Ok(lines.concat())
+    }
+
+    /// The last line, if the command has written none or the bound has cut it off.
+    fn end(&self, page: Option<Page>) -> Option<Value> {
+        let returned = self.lines.len() as u64;
+        let mut end = json!({"k": "end", "returned": returned});
+        if self.is_cut {
+            end["cut"] = json!("bytes");
+        }
+        if let Some(page) = page {
+            end["total"] = json!(self.total);
+            // A result that is larger than any answer is passed over.
+            let next = page
+                .skip
+                .saturating_add(returned.max(u64::from(self.is_cut)));
+            if next < self.total {
+                end["next"] = json!(next);
+            }
+        }
+        (self.is_cut || page.is_some()).then_some(end)
+    }
+}
+
+/// What a command says of its failure: its first message.
+fn failure(pipe: impl Read) -> String {
+    let mut text = Vec::new();
+    let mut pipe = BufReader::new(pipe);
+    let _ = pipe.by_ref().take(MAX_FAILURE).read_to_end(&mut text);
+    let _ = io::copy(&mut pipe, &mut io::sink());
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut messages = lines.filter_map(|line| Some(line.get("message")?.as_str()?.to_owned()));
+    messages.next().unwrap_or(text)
+}
+
+/// A line without some of its members.
+fn without(line: &str, members: &[&str]) -> String {
+    match serde_json::from_str::<Map<String, Value>>(line) {
+        Ok(mut object) if !members.is_empty() => {
+            object.retain(|name, _| !members.contains(&name.as_str()));
+            Value::Object(object).to_string()
+        }
+        _ => line.to_owned(),
     }
 }
 
@@ -179,8 +254,60 @@ fn wait(child: &mut std::process::Child) -> Result<std::process::ExitStatus, Str
     }
 }
 
-/// The lines of an answer, without one that the bound has cut.
-fn whole_lines(answer: &str) -> impl Iterator<Item = &str> {
-    let end = answer.rfind('\n').map_or(0, |at| at + 1);
-    answer[..end].lines()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_an_answer_are_all_of_it() {
+        let all: Vec<String> = (0..95).map(|n| format!("{{\"n\":{n}}}")).collect();
+        let (text, mut found, mut skip) = (all.join("\n") + "\n", Vec::new(), 0);
+        loop {
+            let page = Some(Page { skip, limit: 10 });
+            let answer = Answer::read(text.as_bytes(), page);
+            let end = answer.end(page).unwrap();
+            assert_eq!(
+                (&end["total"], &end["returned"]),
+                (&json!(95), &json!(answer.lines.len()))
+            );
+            found.extend(answer.lines);
+            match end["next"].as_u64() {
+                Some(next) => skip = next,
+                None => break,
+            }
+        }
+        assert_eq!(found, all);
+    }
+
+    #[test]
+    fn an_answer_ends_at_the_bound_and_goes_on_behind_a_result_that_is_larger() {
+        let large = "x".repeat(MAX_ANSWER as usize);
+        let text = format!("{{}}\n\"{large}\"\n{{}}\n");
+        let page = |skip| Some(Page { skip, limit: 10 });
+        let [first, second, last] = [0, 1, 2].map(|skip| {
+            Answer::read(text.as_bytes(), page(skip))
+                .end(page(skip))
+                .unwrap()
+        });
+        assert_eq!(
+            first,
+            json!({"k": "end", "returned": 1, "total": 3, "next": 1, "cut": "bytes"})
+        );
+        assert_eq!(
+            second,
+            json!({"k": "end", "returned": 0, "total": 3, "next": 2, "cut": "bytes"})
+        );
+        assert_eq!(last, json!({"k": "end", "returned": 1, "total": 3}));
+        let whole = Answer::read("{}\n".as_bytes(), None);
+        assert_eq!(
+            (whole.lines, whole.total, whole.is_cut),
+            (vec!["{}".to_owned()], 1, false)
+        );
+    }
+
+    #[test]
+    fn members_are_left_out() {
+        assert_eq!(without("{\"a\":1,\"b\":2}", &["b", "c"]), "{\"a\":1}");
+        assert_eq!(without("[1]", &["b"]), "[1]");
+    }
 }

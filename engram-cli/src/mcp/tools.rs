@@ -13,6 +13,17 @@ pub struct Tool {
     pub about: &'static str,
     /// Its arguments.
     pub arguments: &'static [Argument],
+    /// Members of its results that an agent has no use for.
+    pub leaves_out: &'static [&'static str],
+}
+
+/// Which results of a command are wanted: the server counts the lines, since the command has no such options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// So many are left out before the first.
+    pub skip: u64,
+    /// At most so many.
+    pub limit: u64,
 }
 
 /// An argument of a tool.
@@ -39,6 +50,8 @@ pub enum Form {
     Count,
     /// An option alone.
     Flag,
+    /// A number of results that the server counts.
+    Lines,
 }
 
 const fn argument(name: &'static str, form: Form, about: &'static str) -> Argument {
@@ -63,6 +76,25 @@ const HARNESS: Argument = argument(
     "Only sessions of this harness, such as `claude-code`",
 );
 const PROJECT: Argument = argument("project", Form::Text, "Only sessions of this project");
+
+/// What a session says of its log: it is for those who keep adapters true.
+const OF_A_LOG: &[&str] = &[
+    "schema",
+    "adapter",
+    "adapter_version",
+    "support",
+    "events",
+    "records",
+    "unrecognized",
+    "malformed",
+    "unknown_members",
+    "complete",
+    "input_hash",
+    "input_bytes",
+];
+
+const LINES: Argument = argument("limit", Form::Lines, LIMIT.about);
+const SKIPPED_LINES: Argument = argument("skip", Form::Lines, SKIP.about);
 
 /// All tools.
 pub const TOOLS: &[Tool] = &[
@@ -91,6 +123,7 @@ pub const TOOLS: &[Tool] = &[
             LIMIT,
             SKIP,
         ],
+        leaves_out: &[],
     },
     Tool {
         name: "blame",
@@ -105,6 +138,7 @@ pub const TOOLS: &[Tool] = &[
             LIMIT,
             SKIP,
         ],
+        leaves_out: &[],
     },
     Tool {
         name: "grep",
@@ -124,6 +158,7 @@ pub const TOOLS: &[Tool] = &[
             LIMIT,
             SKIP,
         ],
+        leaves_out: &[],
     },
     Tool {
         name: "show",
@@ -133,6 +168,7 @@ pub const TOOLS: &[Tool] = &[
             argument("before", Form::Count, "So many events before it"),
             argument("after", Form::Count, "So many events after it"),
         ],
+        leaves_out: &[],
     },
     Tool {
         name: "query",
@@ -141,16 +177,19 @@ pub const TOOLS: &[Tool] = &[
             argument("sql", Form::Value, "A SELECT statement"),
             argument("limit", Form::Count, "At most so many rows"),
         ],
+        leaves_out: &[],
     },
     Tool {
         name: "list",
         about: "The recorded sessions, the latest first: id, harness, project, prompts, tokens.",
-        arguments: &[SINCE, UNTIL, PROJECT, HARNESS, LIMIT],
+        arguments: &[SINCE, UNTIL, PROJECT, HARNESS, LINES, SKIPPED_LINES],
+        leaves_out: OF_A_LOG,
     },
     Tool {
         name: "files",
         about: "The files that agents changed, the last changed first.",
-        arguments: &[SINCE, UNTIL, PROJECT, HARNESS, LIMIT],
+        arguments: &[SINCE, UNTIL, PROJECT, HARNESS, LINES, SKIPPED_LINES],
+        leaves_out: &[],
     },
     Tool {
         name: "stats",
@@ -165,7 +204,10 @@ pub const TOOLS: &[Tool] = &[
                 Form::Text,
                 "One row for each `project`, `day`, `week`, `harness`, `model`, `session` or `tool`, or for several of them: `day,model`",
             ),
+            LINES,
+            SKIPPED_LINES,
         ],
+        leaves_out: &[],
     },
 ];
 
@@ -183,7 +225,7 @@ impl Tool {
             .map(|argument| {
                 let kind = match argument.form {
                     Form::Needed | Form::Value | Form::Text => "string",
-                    Form::Count => "integer",
+                    Form::Count | Form::Lines => "integer",
                     Form::Flag => "boolean",
                 };
                 (
@@ -239,6 +281,9 @@ impl Tool {
                     let count = value.as_u64().ok_or_else(|| wrong("no number"))?;
                     words.push(format!("{option}={count}"));
                 }
+                (Form::Lines, Some(value)) => {
+                    value.as_u64().ok_or_else(|| wrong("no number"))?;
+                }
                 (Form::Flag, Some(Value::Bool(true))) => words.push(option),
                 (Form::Flag, Some(Value::Bool(false))) => {}
                 (Form::Flag, Some(_)) => return Err(wrong("no boolean")),
@@ -249,6 +294,95 @@ impl Tool {
             words.extend(values);
         }
         Ok(words.into_iter().map(OsString::from).collect())
+    }
+}
+
+impl Tool {
+    /// Which lines of the answer are wanted; `None` if the command has options for it.
+    pub fn page(&self, given: &Map<String, Value>) -> Option<Page> {
+        let is_counted = self
+            .arguments
+            .iter()
+            .any(|argument| argument.form == Form::Lines);
+        let number = |name: &str| given.get(name).and_then(Value::as_u64);
+        is_counted.then(|| Page {
+            skip: number("skip").unwrap_or(0),
+            limit: number("limit").unwrap_or(u64::MAX),
+        })
+    }
+
+    /// What a command says of its failure, with the names of the arguments in place of options. A hint at an option that the tool does not have is
+    /// left out.
+    pub fn in_its_words(&self, message: &str) -> String {
+        // Behind the first part clap says how the command line is used.
+        let first = message.split("\n\n").next().unwrap_or_default();
+        let first = first.split_whitespace().collect::<Vec<_>>().join(" ");
+        let clauses: Vec<String> = first
+            .split("; ")
+            .filter_map(|clause| self.clause(clause))
+            .collect();
+        match clauses.is_empty() {
+            true => format!(
+                "`{}` has no answer for these arguments; it has {}",
+                self.name,
+                self.usage()
+            ),
+            false => clauses.join("; "),
+        }
+    }
+
+    /// The arguments and what they mean.
+    fn usage(&self) -> String {
+        let arguments = self.arguments.iter();
+        let arguments =
+            arguments.map(|argument| format!("`{}` ({})", argument.name, argument.about));
+        arguments.collect::<Vec<_>>().join(", ")
+    }
+
+    /// A part of a message in the words of the tool; `None` if it names another option.
+    fn clause(&self, clause: &str) -> Option<String> {
+        let mut words = String::new();
+        let mut rest = clause;
+        while let Some(at) = rest.find("--") {
+            let (before, option) = rest.split_at(at);
+            let option = &option[2..];
+            let end = option.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+            let (name, after) = option.split_at(end.unwrap_or(option.len()));
+            self.arguments
+                .iter()
+                .find(|argument| argument.name == name)?;
+            words.push_str(before);
+            words.push_str(name);
+            // The placeholder of its value.
+            rest = match after
+                .strip_prefix(" <")
+                .and_then(|value| value.split_once('>'))
+            {
+                Some((_, after)) => after,
+                None => after,
+            };
+        }
+        words.push_str(rest);
+        Some(self.with_names(&words))
+    }
+
+    /// A text with the name of the argument in place of `<FILE[:LINES]>`.
+    fn with_names(&self, text: &str) -> String {
+        let is_value = |argument: &&Argument| matches!(argument.form, Form::Needed | Form::Value);
+        let Some(argument) = self.arguments.iter().find(is_value) else {
+            return text.to_owned();
+        };
+        let words = text.split(' ').map(|word| {
+            let bare = word.trim_matches(|c: char| matches!(c, '\'' | '`' | ',' | ':'));
+            let inner = bare
+                .strip_prefix(['<', '['])
+                .filter(|_| bare.ends_with(['>', ']']));
+            match inner.and_then(|inner| inner.chars().next()) {
+                Some('A'..='Z') => word.replace(bare, argument.name),
+                _ => word.to_owned(),
+            }
+        });
+        words.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -312,6 +446,9 @@ mod tests {
             };
             assert!(has("json"), "{}", tool.name);
             for argument in tool.arguments {
+                if argument.form == Form::Lines {
+                    continue;
+                }
                 let is_option = !matches!(argument.form, Form::Needed | Form::Value);
                 assert_eq!(
                     has(argument.name),
@@ -322,5 +459,36 @@ mod tests {
                 );
             }
         }
+    }
+    #[test]
+    fn failures_name_arguments_and_no_options() {
+        for (tool, message, words) in [
+            (
+                "stats",
+                "invalid value 'foo' for '--by <WHAT>'\n  [possible values: project, day]\n\n  tip: a similar value exists\n\nFor more information, try '--help'.",
+                "invalid value 'foo' for 'by' [possible values: project, day]",
+            ),
+            (
+                "explain",
+                "the argument '--text <TEXT>' cannot be used with '[FILE[:LINES]]'\n\nUsage: engram explain",
+                "the argument 'text' cannot be used with 'file'",
+            ),
+            (
+                "explain",
+                "the following required arguments were not provided:\n  <FILE[:LINES]>\n\nUsage: x",
+                "the following required arguments were not provided: file",
+            ),
+            (
+                "query",
+                "it took longer than 60 s; `--seconds` allows more",
+                "it took longer than 60 s",
+            ),
+        ] {
+            assert_eq!(Tool::named(tool).unwrap().in_its_words(message), words);
+        }
+        let all = Tool::named("show")
+            .unwrap()
+            .in_its_words("`--json` prints a window");
+        assert!(all.contains("`before` (") && !all.contains("--"), "{all}");
     }
 }
