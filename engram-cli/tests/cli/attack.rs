@@ -276,7 +276,7 @@ fn a_directory_that_is_gone_is_an_error_and_not_an_endless_search() {
             .unwrap();
         assert_eq!(
             wait(&mut child, Duration::from_secs(20)),
-            Some(6),
+            Some(3),
             "--out {out}"
         );
     }
