@@ -67,7 +67,7 @@ fn views(args: &Query) -> io::Result<Exit> {
         table::write_csv(&names, rows.map(cells), Keys::SHOWN, &mut out)?;
     } else {
         for [view, column, is, meaning] in rows {
-            writeln!(out, "{view:<11} {column:<18} {is:<8} {meaning}")?;
+            writeln!(out, "{view:<13} {column:<22} {is:<8} {meaning}")?;
         }
     }
     out.flush()?;
