@@ -82,13 +82,13 @@ pub fn makers(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Vec<Hit>> 
     Ok(makers)
 }
 
+/// The spans of a step. `+` keeps SQLite from an index of files, whose steps are many: a blame asks for each of them.
+const OF_STEP: &str = "tape = ?1 AND call IS ?2 AND seq = ?3 AND +file = ?4";
+
 /// The span of a step. A command whose effect is known has none.
 pub(crate) fn hit_of(db: &Connection, step: &Step) -> rusqlite::Result<Hit> {
-    let found = Hit::find(
-        db,
-        "tape = ?1 AND seq = ?2 AND file = ?3",
-        (step.tape, step.seq, step.file),
-    )?;
+    let key = (step.tape, step.call, step.seq, step.file);
+    let found = Hit::find(db, OF_STEP, key)?;
     Ok(found.into_iter().next().unwrap_or(Hit {
         id: -step.seq,
         tape: step.tape,
@@ -307,4 +307,20 @@ fn hints(
         .into_iter()
         .map(|(tape, seq)| Ok(window::call(db, tape, seq, query.keys)?.info))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_span_of_a_step_is_sought_among_those_of_its_call() {
+        let db = Connection::open_in_memory().unwrap();
+        db.execute_batch(include_str!("schema.sql")).unwrap();
+        let sql = format!("EXPLAIN QUERY PLAN SELECT id FROM span WHERE {OF_STEP}");
+        let plan: String = db
+            .query_row(&sql, (1, 2, 3, 4), |row| row.get("detail"))
+            .unwrap();
+        assert!(plan.contains("span_tape (tape=? AND call=?)"), "{plan}");
+    }
 }

@@ -100,12 +100,12 @@ pub fn load(
     if files.is_empty() {
         return Ok((Vec::new(), false));
     }
-    // `+` keeps SQLite from an index of files: the spans of one tape are few, those of a file as many as its steps.
+    // `+` keeps SQLite from an index of files: the spans of one call are few, those of a file or a tape as many as its steps.
     let sql = format!(
         "SELECT step.tape, step.seq, step.call, step.file, step.t, step.kind, step.other, step.flags, tape.harness, tape.session, call.call_id,
         step.data, tape.tape_hash, span.fbh, span.fah FROM step JOIN tape ON tape.id = step.tape
         LEFT JOIN call ON call.tape = step.tape AND call.seq = step.call
-        LEFT JOIN span ON +span.file = step.file AND span.tape = step.tape AND span.seq = step.seq WHERE step.file IN ({}) ORDER BY step.tape, step.seq, step.nth LIMIT {MAX_STEPS}",
+        LEFT JOIN span ON +span.file = step.file AND span.tape = step.tape AND span.call IS step.call AND span.seq = step.seq WHERE step.file IN ({}) ORDER BY step.tape, step.seq, step.nth LIMIT {MAX_STEPS}",
         list(files)
     );
     let mut find = db.prepare(&sql)?;
