@@ -13,7 +13,10 @@ use super::log::End;
 use super::queue::{From, Queue};
 
 /// The most bytes that are read at once.
-const CHUNK: usize = 64 << 10;
+const CHUNK: usize = 256 << 10;
+/// What each pipe holds, where the system allows it: a long message then takes few steps from one program to the next. Linux gives a pipe 64 KiB.
+#[cfg(target_os = "linux")]
+const PIPE: usize = 1 << 20;
 /// How long the output of an agent that has ended is read, if nothing comes: a process that it left behind may hold the pipe open.
 const QUIET: Duration = Duration::from_millis(500);
 
@@ -31,6 +34,13 @@ struct Progress {
 pub fn relay(child: &mut Child, queue: &Arc<Queue>) -> io::Result<ExitStatus> {
     let (input, output) = streams()?;
     let (to_agent, from_agent) = (child.stdin.take(), child.stdout.take());
+    #[cfg(target_os = "linux")]
+    {
+        widen(&input);
+        widen(&output);
+        to_agent.as_ref().into_iter().for_each(widen);
+        from_agent.as_ref().into_iter().for_each(widen);
+    }
     spawn("acp-out", {
         let queue = Arc::clone(queue);
         move || to(input, to_agent, &queue)
@@ -47,6 +57,12 @@ pub fn relay(child: &mut Child, queue: &Arc<Queue>) -> io::Result<ExitStatus> {
     let status = child.wait()?;
     wait_for_the_rest(&end, &progress);
     Ok(status)
+}
+
+/// Makes a pipe hold more. What is no pipe stays as it is.
+#[cfg(target_os = "linux")]
+fn widen(pipe: &impl std::os::fd::AsFd) {
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE);
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
