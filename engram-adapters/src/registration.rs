@@ -52,6 +52,7 @@ pub struct Registration {
     files: &'static [SessionFile],
     is_state: fn(&Head<'_>) -> bool,
     forms: &'static [SessionForm],
+    is_relay: bool,
     project_files: &'static [&'static str],
     #[cfg(feature = "conformance")]
     certification: Certification,
@@ -82,6 +83,7 @@ impl Registration {
             files: &[],
             is_state: |_| false,
             forms: &[],
+            is_relay: false,
             project_files: &[],
             #[cfg(feature = "conformance")]
             certification: Certification::new(),
@@ -148,6 +150,17 @@ impl Registration {
     #[must_use]
     pub const fn with_forms(self, forms: &'static [SessionForm]) -> Registration {
         Registration { forms, ..self }
+    }
+
+    /// As [`Registration::with_forms`], of logs that something between a harness and its client writes. The harness may have a log of its own
+    /// of the same session, with the same id, and says more in it.
+    #[must_use]
+    pub const fn with_relayed_forms(self, forms: &'static [SessionForm]) -> Registration {
+        Registration {
+            forms,
+            is_relay: true,
+            ..self
+        }
     }
 
     /// Adds what the compatibility kit needs to know.
@@ -253,6 +266,11 @@ impl Registration {
     /// The forms of which the harness can leave several of one session, the one that says most first.
     pub fn forms(&self) -> &'static [SessionForm] {
         self.forms
+    }
+
+    /// True if the sessions are those of other harnesses, which may have logs of their own.
+    pub fn is_relay(&self) -> bool {
+        self.is_relay
     }
 
     /// True for the stem of a file that each project has.

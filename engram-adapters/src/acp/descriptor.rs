@@ -56,7 +56,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "acp",
-    adapter_version: "0.1.1",
+    adapter_version: "0.1.2",
     harness_family: "acp",
     matrix: MATRIX,
     schema_detection_strategy: "The answer to `initialize` has the version of the protocol. The agent's own name and version are on the tape as the \
@@ -93,6 +93,9 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("agent", ToolKind::Delegate),
         ("Agent", ToolKind::Delegate),
         ("task", ToolKind::Delegate),
+        ("TodoList", ToolKind::Plan),
+        ("todo_write", ToolKind::Plan),
+        ("todowrite", ToolKind::Plan),
     ],
     ..ToolTable::EMPTY
 };

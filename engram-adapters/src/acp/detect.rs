@@ -5,9 +5,9 @@ use engram_core::head::Head;
 use memchr::memmem;
 
 use super::format::{LogKind, mark};
-use super::message::{at, time_of};
+use super::message::{at, session_of, time_of};
 use super::revisions;
-use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str, text};
+use crate::shared::value::{StructuralIndex, Value, has_members, owned, parse, raw_str};
 
 /// How many messages the head is searched for a session and a version.
 const FIRST: usize = 200;
@@ -19,6 +19,26 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
         marks: vec![mark],
         framing: Framing::Lines,
     })
+}
+
+/// The first session that the first bytes of a log name.
+pub(super) fn first_session(first: &[u8]) -> Option<String> {
+    if !begins(first) {
+        return None;
+    }
+    let mut lines = first.split(|byte| *byte == b'\n').take(FIRST);
+    lines.find_map(|line| {
+        let mut index = StructuralIndex::default();
+        owned(session_of(
+            parse(std::str::from_utf8(line).ok()?, &mut index).ok()?,
+        ))
+    })
+}
+
+/// True for the first bytes of a log.
+pub(super) fn begins(first: &[u8]) -> bool {
+    let mut lines = first.split(|byte| *byte == b'\n').take(2);
+    lines.any(|line| std::str::from_utf8(line).is_ok_and(|line| mark_of(line).is_some()))
 }
 
 fn mark_of(line: &str) -> Option<&'static str> {
@@ -44,7 +64,7 @@ fn is_message(value: Value<'_>) -> bool {
 pub(super) fn identify(head: &Head<'_>) -> Identity {
     let mut identity = Identity::default();
     let (mut asked, mut answered) = (None, None);
-    for line in head.lines().take(FIRST) {
+    for line in head.lines().filter(|line| !line.is_empty()).take(FIRST) {
         let mut index = StructuralIndex::default();
         let Ok(value) = parse(line, &mut index) else {
             continue;
@@ -55,9 +75,8 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         let version = |field| at(value, field).and_then(Value::unsigned);
         asked = asked.or(version("m/params/protocolVersion"));
         answered = answered.or(version("m/result/protocolVersion"));
-        let session = at(value, "m/params/sessionId").or(at(value, "m/result/sessionId"));
-        if let Some(id) = text(session).filter(|id| !id.is_empty()) {
-            identity.session_id = Some(id.decode_lossy().into_owned());
+        identity.session_id = owned(session_of(value));
+        if identity.session_id.is_some() {
             break;
         }
     }

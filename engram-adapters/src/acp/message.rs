@@ -94,6 +94,11 @@ pub(super) fn time_of(record: Value<'_>) -> Option<String> {
     }
 }
 
+/// True for a message from the client to the agent.
+pub(super) fn is_out(record: Value<'_>) -> bool {
+    raw_str(record.member("dir")) == "out"
+}
+
 /// The session that a message names.
 pub(super) fn session_of(record: Value<'_>) -> Field<'_> {
     at(record, "m/params/sessionId")

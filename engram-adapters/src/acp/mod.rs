@@ -30,6 +30,7 @@ mod emit {
 }
 mod message;
 mod notes;
+mod opener;
 mod plan;
 mod revisions;
 #[cfg(test)]
@@ -42,7 +43,7 @@ use format::mark;
 use notes::Notes;
 
 /// Where `engram acp` keeps its logs.
-const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::XdgData, "engram/acp")];
+const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::XdgData, opener::HOME)];
 
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
@@ -50,6 +51,8 @@ pub(crate) static REGISTRATION: Registration = registration();
 const fn registration() -> Registration {
     let registration = Registration::new(&Acp)
         .with_tools(&descriptor::TOOLS)
+        .with_store_opener(&opener::OPENER)
+        .with_relayed_forms(opener::FORMS)
         .with_homes(HOMES);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);

@@ -6,7 +6,7 @@ use engram_core::steps::{Check, Record};
 
 use super::call_line::call_of;
 use super::format::MessageKind;
-use super::message::{Kind, agent_of, at, key, kind_of};
+use super::message::{Kind, agent_of, at, is_out, key, kind_of};
 use super::readers::{Block, Call, Diff};
 use crate::shared::value::{Field, Value, raw_str};
 
@@ -23,10 +23,12 @@ pub(super) struct CallNote {
     pub has_title: bool,
     /// It has a kind of the protocol.
     pub has_kind: bool,
-    /// It has a file.
-    pub has_place: bool,
-    /// It has a change of a file.
-    pub has_diff: bool,
+    /// The key of its file; 0 if it has none.
+    pub place: u64,
+    /// The key of the file of which it has a change; 0 if it has none.
+    pub diff: u64,
+    /// The agent asks whether the call may run.
+    pub is_question: bool,
     /// It begins a call.
     pub is_new: bool,
     /// The call has ended.
@@ -36,8 +38,12 @@ pub(super) struct CallNote {
 /// What decides about a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
-    /// A request or a notice, by its method. Only a request has an id.
-    Request { method: &'static str, id: u64 },
+    /// A request or a notice, by its method. Only a request has an id. `path` is the key of the file that it names.
+    Request {
+        method: &'static str,
+        id: u64,
+        path: u64,
+    },
     /// An answer to the request with this number. `session` is the session that it names.
     Answer {
         request: Option<usize>,
@@ -99,7 +105,7 @@ impl Notes {
             {
                 method = self.close(record.value);
             }
-            if let What::Request { method, id } = what
+            if let What::Request { method, id, .. } = what
                 && id != 0
             {
                 let is_out = is_out(record.value);
@@ -113,9 +119,11 @@ impl Notes {
                 });
             };
             note(what);
-            // A question has the arguments of its call, sometimes nothing else does (Qwen Code).
             if kind == Kind::Message(MessageKind::RequestPermission) {
-                note(What::Call(note_of(&call_of(record.value))));
+                note(What::Call(CallNote {
+                    is_question: true,
+                    ..note_of(&call_of(record.value))
+                }));
             }
             check.identify();
         }
@@ -134,6 +142,7 @@ impl Notes {
         let request = |method| What::Request {
             method,
             id: id_of(value),
+            path: key(at(value, "m/params/path")),
         };
         Ok(match kind {
             Kind::Answer => What::Answer {
@@ -206,10 +215,6 @@ pub(super) fn is_notice(record: Value<'_>) -> bool {
     raw_str(at(record, "m/params/update/_meta/source")) == "background_notification"
 }
 
-fn is_out(record: Value<'_>) -> bool {
-    raw_str(record.member("dir")) == "out"
-}
-
 /// The key of the id of a request; 0 for a notice.
 fn id_of(record: Value<'_>) -> u64 {
     key(at(record, "m/id"))
@@ -252,8 +257,9 @@ pub(super) fn note_of(call: &Call<'_>) -> CallNote {
         has_name: name_of(call).is_some(),
         has_title: !raw_str(call.title()).is_empty(),
         has_kind: call.kind().is_some(),
-        has_place: place_of(call).is_some(),
-        has_diff: diffs(call).next().is_some(),
+        place: key(place_of(call)),
+        diff: key(diffs(call).next().and_then(|diff| diff.path())),
+        is_question: false,
         is_new: false,
         is_end: matches!(raw_str(call.status()), "completed" | "failed"),
     }

@@ -13,6 +13,10 @@ pub(super) struct CallPlan {
     pub first: usize,
     /// The first line with the last arguments; the first line if there are none.
     pub args: usize,
+    /// A line that is no question has arguments.
+    has_args: bool,
+    /// The question with arguments, which are those of the call if no other line has any (Qwen Code).
+    asked: Option<usize>,
     /// The line that names the tool.
     pub name: Option<usize>,
     /// The line whose title is the name of the tool: it had a title before it had any arguments.
@@ -27,7 +31,12 @@ pub(super) struct CallPlan {
     pub end: Option<usize>,
     /// The client cancelled the turn before the call ended.
     pub is_cancelled: bool,
+    /// The key of its session and its file; 0 if it has no file.
+    file: u64,
 }
+
+/// The request of an agent to write a file.
+const WRITE: &str = "fs/write_text_file";
 
 /// How a line belongs to a message in pieces.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +64,8 @@ pub(super) struct Plan {
     pub replays: PlaceMap<usize, ()>,
     /// Usages that are as before.
     pub same_usage: PlaceMap<usize, ()>,
+    /// Answers to requests to write a file that no call shows: a sub-agent may have made it.
+    pub writes: PlaceMap<usize, ()>,
     /// Cancellations of a prompt that was answered: the answer has the end of the turn.
     pub answered_cancels: PlaceMap<usize, ()>,
 }
@@ -65,6 +76,7 @@ pub(super) fn plan(notes: &[Note]) -> Plan {
     answers(notes, &mut plan);
     pieces(notes, &mut plan);
     calls(notes, &mut plan);
+    writes(notes, &mut plan);
     usages(notes, &mut plan);
     plan
 }
@@ -181,8 +193,15 @@ fn pieces(notes: &[Note], plan: &mut Plan) {
     open.into_values().for_each(|open| close(Some(open)));
 }
 
-/// A call that is known: its place, and the key of its arguments.
-type Known = (usize, u64);
+/// A call that is known.
+struct Known {
+    /// Its place.
+    at: usize,
+    /// The key of its arguments.
+    args: u64,
+    /// No line but questions said anything of it: an agent may ask before it shows the call (Kilo).
+    is_only_asked: bool,
+}
 
 /// The calls. An id may come again: an update is of the last call of its id that has not ended, else of the last one.
 fn calls(notes: &[Note], plan: &mut Plan) {
@@ -196,25 +215,41 @@ fn calls(notes: &[Note], plan: &mut Plan) {
             continue;
         };
         let known = known.entry(hash64((note.session, of.call))).or_default();
-        if of.is_new || known.is_empty() {
-            known.push((plan.calls.len(), 0));
-            plan.calls.push(CallPlan {
-                first: note.number,
-                args: note.number,
-                ..CallPlan::default()
+        let begins = CallPlan {
+            first: note.number,
+            args: note.number,
+            ..CallPlan::default()
+        };
+        let asked = known.last_mut().filter(|last| last.is_only_asked);
+        if let Some(last) = asked.filter(|_| !of.is_question) {
+            last.is_only_asked = false;
+            let call = &mut plan.calls[last.at];
+            (call.first, call.args) = (note.number, note.number);
+        } else if of.is_new || known.is_empty() {
+            known.push(Known {
+                at: plan.calls.len(),
+                args: 0,
+                is_only_asked: of.is_question,
             });
+            plan.calls.push(begins);
         }
-        let is_open = |(at, _): &Known| plan.calls[*at].end.is_none();
+        let is_open = |known: &Known| plan.calls[known.at].end.is_none();
         let last = known.iter().rposition(is_open);
         let last = last.unwrap_or(known.len() - 1);
-        let (at, args) = &mut known[last];
+        let Known { at, args, .. } = &mut known[last];
         plan.call_of.insert(note.number, *at);
         let call = &mut plan.calls[*at];
         take(call, args, &of, note.number);
+        if let Some(file) = [of.diff, of.place].into_iter().find(|file| *file != 0) {
+            call.file = hash64((note.session, file));
+        }
         let cancel = cancelled.get(&note.session);
         call.is_cancelled |= call.end == Some(note.number) && cancel > Some(&call.first);
     }
     for call in &mut plan.calls {
+        if let Some(asked) = call.asked.filter(|_| !call.has_args) {
+            call.args = asked;
+        }
         // An agent that never says arguments may have them in the title.
         call.title = call.title.filter(|_| call.args != call.first);
     }
@@ -226,17 +261,47 @@ fn take(call: &mut CallPlan, args: &mut u64, of: &CallNote, number: usize) {
         return;
     }
     let last = |is: bool, before: Option<usize>| if is { Some(number) } else { before };
-    if of.args != 0 && of.args != *args {
-        (*args, call.args) = (of.args, number);
+    match of.is_question {
+        true => call.asked = last(of.args != 0, call.asked),
+        false if of.args != 0 && of.args != *args => {
+            (*args, call.args, call.has_args) = (of.args, number, true);
+        }
+        false => {}
     }
     if number == call.first {
         call.title = last(of.has_title && of.args == 0, None);
     }
     call.name = call.name.or(last(of.has_name, None));
     call.kind = last(of.has_kind, call.kind);
-    call.place = last(of.has_place, call.place);
-    call.diff = last(of.has_diff, call.diff);
+    call.place = last(of.place != 0, call.place);
+    call.diff = last(of.diff != 0, call.diff);
     call.end = last(of.is_end, None);
+}
+
+/// Files that the client wrote for the agent while no call of that file was running.
+fn writes(notes: &[Note], plan: &mut Plan) {
+    let mut calls: KeyMap<Vec<&CallPlan>> = key_map();
+    for call in plan.calls.iter().filter(|call| call.file != 0) {
+        calls.entry(call.file).or_default().push(call);
+    }
+    for (answer, request) in &plan.requests {
+        let Some(Note { what, session, .. }) = note_at(notes, *request) else {
+            continue;
+        };
+        let What::Request { method, path, .. } = *what else {
+            continue;
+        };
+        let of_file = calls.get(&hash64((*session, path)));
+        // Calls of one file follow each other.
+        let last = of_file.and_then(|calls| {
+            let begun = calls.partition_point(|call| call.first < *answer);
+            calls.get(begun.checked_sub(1)?)
+        });
+        let is_shown = last.is_some_and(|call| call.end.is_none_or(|end| end > *request));
+        if method == WRITE && !is_shown {
+            plan.writes.insert(*answer, ());
+        }
+    }
 }
 
 /// Usages that say the same as the one before in their session.
@@ -328,10 +393,36 @@ mod tests {
     }
 
     #[test]
+    fn a_question_gives_arguments_only_to_a_call_without_any() {
+        let of = |args, is_question, is_new| {
+            What::Call(CallNote {
+                call: 1,
+                args,
+                is_question,
+                is_new,
+                ..CallNote::default()
+            })
+        };
+        let [question, shown] = [of(7, true, false), of(5, false, true)];
+        // Copilot CLI: the call, then the question with other arguments. Kilo: the question first, then the call with and without arguments.
+        let copilot = plan(&notes(&[(1, shown), (1, question)]));
+        let kilo = [question, of(0, false, true), of(5, false, false)];
+        let kilo = plan(&notes(&kilo.map(|what| (1, what))));
+        let qwen = plan(&notes(&[(1, of(0, false, true)), (1, question)]));
+        for (plan, args) in [(copilot, 0), (kilo, 2), (qwen, 1)] {
+            let [call] = plan.calls.as_slice() else {
+                panic!("{:?}", plan.calls)
+            };
+            assert_eq!(call.args, args);
+        }
+    }
+
+    #[test]
     fn what_comes_while_a_session_is_loaded_is_history() {
         let load = What::Request {
             method: "session/load",
             id: 3,
+            path: 0,
         };
         let list = [
             (1, load),

@@ -416,6 +416,105 @@ fn the_arguments_of_a_call_may_be_in_the_question_alone() {
 }
 
 #[test]
+fn a_file_that_the_client_writes_is_an_edit_unless_a_call_shows_it() {
+    let write = |id: u64, path: &str| {
+        let params = json!({"sessionId": "s", "path": path, "content": "a\n"});
+        let request = json!({"id": id, "method": "fs/write_text_file", "params": params});
+        [(false, request), (true, json!({"id": id, "result": {}}))]
+    };
+    let call = |kind: &str, status: &str| {
+        update(
+            "s",
+            json!({"sessionUpdate": kind, "toolCallId": "c", "kind": "edit", "status": status, "locations": [{"path": "/p/a"}],
+                   "rawInput": {"file_path": "/p/a", "content": "a\n"}}),
+        )
+    };
+    let mut messages = vec![call("tool_call", "pending")];
+    messages.extend(write(1, "/p/a"));
+    messages.push(call("tool_call_update", "completed"));
+    messages.extend(write(2, "/p/b"));
+    messages.push((false, json!({"id": 3, "method": "fs/write_text_file", "params": {"sessionId": "s", "path": "/p/c", "content": ""}})));
+    messages.push((
+        true,
+        json!({"id": 3, "error": {"code": -32601, "message": "no"}}),
+    ));
+    let tape = convert(&log(&messages), Policy::Strict).unwrap();
+    let files: Vec<_> = events(&tape, "code.edit")
+        .iter()
+        .map(|edit| {
+            (
+                edit["file"].as_str().unwrap(),
+                edit.get("call_id").is_some(),
+                edit.get("file_after_hash").is_some(),
+            )
+        })
+        .collect();
+    assert_eq!(files, [("/p/a", true, true), ("/p/b", false, true)]);
+}
+
+#[test]
+fn a_fork_that_the_agent_refuses_is_no_fork() {
+    let fork = |id: u64| json!({"id": id, "method": "session/fork", "params": {"sessionId": "s", "cwd": "/p", "mcpServers": []}});
+    let messages = [
+        (true, fork(3)),
+        (
+            false,
+            json!({"id": 3, "error": {"code": -32601, "message": "Method not found"}}),
+        ),
+        (true, fork(4)),
+        (false, json!({"id": 4, "result": {"sessionId": "t"}})),
+    ];
+    let tape = convert(&log(&messages), Policy::Strict).unwrap();
+    let forks: Vec<_> = tape
+        .iter()
+        .filter(|event| event.get("fork_of").is_some())
+        .collect();
+    let [fork] = forks.as_slice() else {
+        panic!("{forks:?}")
+    };
+    assert_eq!(
+        (&fork["source"]["session_id"], &fork["fork_of"]),
+        (&json!("t"), &json!("s"))
+    );
+}
+
+/// As Vibe 3.0.3 sends it: the size of the context has the tokens of the session so far, also of connections before this one.
+#[test]
+fn tokens_of_a_session_so_far_give_those_of_each_response() {
+    let size = |prompt: u64, output: u64| {
+        let totals = json!({"steps": 1, "promptTokens": prompt, "completionTokens": output, "cachedTokens": 0, "totalTokens": prompt + output});
+        update(
+            "s",
+            json!({"sessionUpdate": "usage_update", "used": prompt, "size": 9000, "_meta": totals}),
+        )
+    };
+    let load = json!({"id": 3, "method": "session/load", "params": {"sessionId": "s", "cwd": "/p", "mcpServers": []}});
+    let messages = [
+        (true, load),
+        size(500, 50),
+        (false, json!({"id": 3, "result": {}})),
+        prompt(4, "s", "a"),
+        size(600, 60),
+        size(720, 70),
+        size(720, 70),
+        (
+            false,
+            json!({"id": 4, "result": {"stopReason": "end_turn", "usage": {"inputTokens": 720, "outputTokens": 70, "totalTokens": 790}}}),
+        ),
+    ];
+    let tape = convert(&log(&messages), Policy::Strict).unwrap();
+    let usages: Vec<_> = tape
+        .iter()
+        .filter(|event| event["label"] == "usage")
+        .map(|event| (&event["tokens"]["input"], &event["tokens"]["output"]))
+        .collect();
+    assert_eq!(
+        usages,
+        [(&json!(100), &json!(10)), (&json!(120), &json!(10))]
+    );
+}
+
+#[test]
 fn an_agent_that_adds_up_tokens_has_those_of_each_turn() {
     let usage = |id: u64, input: u64| {
         let usage = json!({"inputTokens": input, "outputTokens": 0, "totalTokens": input});

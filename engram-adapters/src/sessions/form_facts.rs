@@ -87,6 +87,14 @@ impl FormFacts {
         self.sums.cover(other.sums) && self.has_prompts_of(other, is_elsewhere)
     }
 
+    /// True if it has as many prompts, calls and results as a log of the same session that something between the harness and its client wrote.
+    /// Such a log has the prompts in other words: what came with them is not in their text.
+    pub(super) fn has_as_much(&self, relayed: &FormFacts) -> bool {
+        self.session_id == relayed.session_id
+            && self.size().0 >= relayed.size().0
+            && self.sums.cover(relayed.sums)
+    }
+
     /// True if a sum over sessions takes this form alone: it contains the other one, or it states what the same prompts cost, and the other
     /// one, which may have more calls, does not.
     pub fn count_for(

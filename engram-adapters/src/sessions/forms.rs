@@ -1,6 +1,6 @@
 //! Sessions that are there in several forms: one form of each is converted, and the others are skipped if they repeat it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -38,6 +38,8 @@ pub struct FormIdentity {
     pub session_id: String,
     /// The index of the form in the list of the harness. The first says most.
     rank: usize,
+    /// The log is of what stands between the harness and its client: the harness may have a log of its own, which says more.
+    is_relayed: bool,
 }
 
 impl FormIdentity {
@@ -58,8 +60,14 @@ impl FormIdentity {
                     harness: adapter.descriptor().harness_family,
                     session_id,
                     rank,
+                    is_relayed: adapter.is_relay(),
                 })
             })
+    }
+
+    /// True if it may be the session with this id of this harness.
+    pub fn is_of(&self, harness: &str, session_id: &str) -> bool {
+        self.session_id == session_id && (self.is_relayed || self.harness == harness)
     }
 }
 
@@ -79,23 +87,43 @@ pub(super) fn separate(
     found: Vec<Located>,
     options: &SessionOptions,
 ) -> (Vec<Result<SessionLocation, AdapterError>>, Vec<OtherForm>) {
+    let identities = found.iter().filter_map(|(_, identity)| identity.as_ref());
+    let relayed: BTreeSet<&str> = identities
+        .filter(|identity| identity.is_relayed)
+        .map(|identity| &*identity.session_id)
+        .collect();
     let mut groups: BTreeMap<(&str, &str), Vec<Member<'_>>> = BTreeMap::new();
     for (index, (location, identity)) in found.iter().enumerate() {
-        if let (Ok(location), Some(identity)) = (location, identity) {
-            let members = groups
-                .entry((identity.harness, &identity.session_id))
-                .or_default();
-            members.push(Member {
-                index,
-                rank: identity.rank,
-                location,
-                harness: identity.harness,
-            });
-        }
+        let Ok(location) = location else {
+            continue;
+        };
+        let (id, harness, order) = match identity {
+            Some(form) => (
+                Some(&*form.session_id),
+                form.harness,
+                (form.is_relayed, form.rank),
+            ),
+            None => (location.id_among(&relayed), "", (false, 0)),
+        };
+        let Some(id) = id else {
+            continue;
+        };
+        // A session of a relay is in one group with those of all harnesses.
+        let of = if relayed.contains(id) { "" } else { harness };
+        groups.entry((of, id)).or_default().push(Member {
+            index,
+            order,
+            location,
+            harness,
+        });
     }
     let groups: Vec<Vec<Member<'_>>> = groups
         .into_values()
-        .filter(|members| members.iter().any(|member| member.rank != members[0].rank))
+        .filter(|members| {
+            members
+                .iter()
+                .any(|member| member.order != members[0].order)
+        })
         .collect();
     let mut others: Vec<(usize, OtherForm)> =
         in_threads(groups, |members| compared(members, options));
@@ -118,14 +146,15 @@ pub(super) fn separate(
 /// One of several forms of a session.
 struct Member<'f> {
     index: usize,
-    rank: usize,
+    /// Whether a relay wrote it, and its place in the list of its harness: the first says most.
+    order: (bool, usize),
     location: &'f SessionLocation,
     harness: &'static str,
 }
 
 /// Compares the forms of one session, from the one that says most to the one that says least.
 fn compared(mut members: Vec<Member<'_>>, options: &SessionOptions) -> Vec<(usize, OtherForm)> {
-    members.sort_by_key(|member| (member.rank, member.index));
+    members.sort_by_key(|member| (member.order, member.index));
     let (mut used, mut others): (Vec<(&Member<'_>, FormFacts)>, Vec<_>) = (Vec::new(), Vec::new());
     for member in &members {
         // A form that cannot be converted takes the place of no other one. Its error is reported when it is converted.
@@ -134,11 +163,15 @@ fn compared(mut members: Vec<Member<'_>>, options: &SessionOptions) -> Vec<(usiz
         };
         let better: Vec<&(&Member<'_>, FormFacts)> = used
             .iter()
-            .filter(|(better, _)| better.rank < member.rank)
+            .filter(|(better, _)| better.order < member.order)
             .collect();
-        let repeated = better
-            .iter()
-            .find(|(_, used)| used.contain(&facts, |_, _| false));
+        let repeated =
+            better
+                .iter()
+                .find(|(better, used)| match member.order.0 && !better.order.0 {
+                    true => used.has_as_much(&facts),
+                    false => used.contain(&facts, |_, _| false),
+                });
         if let Some((better, _)) = repeated
             .or(better.first())
             .filter(|_| !member.location.is_named())
@@ -167,16 +200,17 @@ fn reason(
     is_skipped: bool,
     options: &SessionOptions,
 ) -> String {
-    let adapter = options
-        .registry
-        .adapters()
-        .find(|adapter| adapter.descriptor().harness_family == member.harness);
-    let form = |rank: usize| adapter.and_then(|adapter| adapter.forms().get(rank));
-    let (name, only_here) = form(member.rank)
+    let form = |member: &Member<'_>| {
+        let mut adapters = options.registry.adapters();
+        let adapter =
+            adapters.find(|adapter| adapter.descriptor().harness_family == member.harness);
+        adapter.and_then(|adapter| adapter.forms().get(member.order.1))
+    };
+    let (name, only_here) = form(member)
         .map(|form| (form.name, form.only_here))
         .unwrap_or_default();
     let (used_name, place) = (
-        form(used.rank).map(|form| form.name).unwrap_or_default(),
+        form(used).map_or("own log", |form| form.name),
         used.location.path().to_string_lossy(),
     );
     match (is_skipped, only_here) {

@@ -1,5 +1,6 @@
 //! Where one session is stored: a file, or a session of a store. Cheap to copy and to send to another thread.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
@@ -16,6 +17,9 @@ use super::store_session::StoreSession;
 use crate::open::{self, FirstReading};
 use crate::registration::Registration;
 use crate::session_form::FormPlace;
+
+/// The length of an id in its usual form.
+const UUID_BYTES: usize = 36;
 
 /// A file, or a session in a store. [`SessionLocation::open`] finds out which harness wrote it.
 #[derive(Clone)]
@@ -76,6 +80,30 @@ impl SessionLocation {
             Place::File(_) => None,
             Place::Store(session) => Some(&session.session.id),
         }
+    }
+
+    /// The id of these that it has in a store, or that its file's name ends with or its directory has.
+    pub(super) fn id_among<'i>(&self, ids: &BTreeSet<&'i str>) -> Option<&'i str> {
+        if ids.is_empty() {
+            return None;
+        }
+        let path = match &self.place {
+            Place::Store(session) => return ids.get(&*session.session.id).copied(),
+            Place::File(candidate) => &candidate.path,
+        };
+        let name = path.file_name()?.to_str()?;
+        let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+        let directory = path.parent().and_then(Path::file_name);
+        // A name may have a time before the id.
+        let uuid = stem
+            .len()
+            .checked_sub(UUID_BYTES)
+            .and_then(|at| stem.get(at..));
+        let names = [Some(stem), uuid, directory.and_then(OsStr::to_str)];
+        names
+            .into_iter()
+            .flatten()
+            .find_map(|name| ids.get(name).copied())
     }
 
     /// A name for a session of this adapter if its content has no id: the file's stem, behind the name of its directory for a file that

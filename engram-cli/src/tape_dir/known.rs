@@ -127,16 +127,17 @@ impl Known<'_> {
         forms: impl Iterator<Item = &'f FormIdentity>,
         unchanged: &[PathBuf],
     ) -> Vec<PathBuf> {
-        let changed: HashSet<(&str, &str)> = forms
-            .map(|form| (form.harness, form.session_id.as_str()))
-            .collect();
+        let mut changed: HashMap<&str, Vec<&FormIdentity>> = HashMap::new();
+        forms.for_each(|form| changed.entry(&form.session_id).or_default().push(form));
         if changed.is_empty() {
             return Vec::new();
         }
         let has_one = |entry: &Entry| {
             let overview = entry.overview.as_ref();
             overview.is_some_and(|it| {
-                changed.contains(&(&*it.harness, it.session_id.as_deref().unwrap_or_default()))
+                let id = it.session_id.as_deref().unwrap_or_default();
+                let forms = changed.get(id).into_iter().flatten();
+                forms.into_iter().any(|form| form.is_of(&it.harness, id))
             })
         };
         let again = |path: &&PathBuf| {

@@ -7,7 +7,7 @@ use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
 use super::state::{Connection, State};
-use super::{calls, session, words};
+use super::{calls, files, session, words};
 use crate::acp::format::{LogKind, MessageKind};
 use crate::acp::message::{Kind, agent_of, at, kind_of, session_of, time_of};
 use crate::acp::plan::Plan;
@@ -102,7 +102,7 @@ impl Events {
         let state = self.sessions.current();
         match kind {
             New | Load | Resume | Fork => {
-                session::begin(kind, record, out);
+                session::begin(kind, record, self.plan.begins.contains_key(&number), out);
             }
             Prompt => words::prompt(state, record, out),
             Cancel => {
@@ -146,7 +146,8 @@ impl Events {
             }
             UpdateUsageUpdate => {
                 let is_same = self.plan.same_usage.contains_key(&number);
-                return session::context(record, is_same, out);
+                let is_history = self.plan.replays.contains_key(&number);
+                return session::context(state, record, (is_same, is_history), out);
             }
             Omitted(outcome) => return outcome,
         }
@@ -174,6 +175,13 @@ impl Events {
                 Some(request),
             ) => {
                 session::chosen(state, record, request, out);
+                if !out.has_events() {
+                    return session::result(method, record, out);
+                }
+            }
+            ("fs/read_text_file" | "fs/write_text_file", Some(request)) => {
+                let is_new = self.plan.writes.contains_key(&record.number);
+                files::by_client((&self.connection, state), request, is_new, out);
                 if !out.has_events() {
                     return session::result(method, record, out);
                 }

@@ -71,6 +71,36 @@ pub fn file_events(
     }
 }
 
+/// A file that the client has read or written for the agent. A write that no call shows is an edit.
+pub fn by_client(
+    (connection, state): (&Connection, &mut State),
+    request: Value<'_>,
+    is_write: bool,
+    out: &mut Emitter<'_>,
+) {
+    let params = |path| at(request, "m/params").and_then(|params| at(params, path));
+    let Some(file) = text(params("path")) else {
+        return;
+    };
+    let is_known = !state.files.insert(hash64(raw_str(params("path"))));
+    if !is_write {
+        return;
+    }
+    let content = owned(params("content"));
+    let op = match is_known {
+        true => EditOp::Overwrite,
+        false => EditOp::Create,
+    };
+    let mut event = CodeEdit::new(op, file);
+    // The client writes other line ends, or a byte order mark, if it is told so (Qwen Code).
+    let is_as_sent = raw_str(params("_meta/lineEnding")) != "crlf"
+        && !params("_meta/bom").is_some_and(Value::is_true);
+    if let Some(content) = connection.whole(content.as_deref()).filter(|_| is_as_sent) {
+        set_whole_file(&mut event, content);
+    }
+    out.emit(event, Pointer::At("/m/result"));
+}
+
 /// The content of a file that a call writes as a whole: `content` (Kimi Code, Kilo, Qwen Code, Vibe), `file_text` (Copilot CLI).
 fn written(call: &Call<'_>) -> Option<String> {
     let input = call.input()?;

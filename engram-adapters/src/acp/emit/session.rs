@@ -1,13 +1,13 @@
 //! Facts about a session, and answers that say them.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Meta, SessionFacts};
+use engram_core::event::{Meta, SessionFacts, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
 use super::state::{Connection, State};
-use super::usage::{is_nothing, since, usage};
+use super::usage::{is_nothing, since, totals, usage};
 use crate::acp::format::MessageKind;
 use crate::acp::message::at;
 use crate::shared::stated::emit_facts;
@@ -17,11 +17,16 @@ use crate::shared::value::{Field, Value, amount, count, non_empty_text, raw_str,
 const ADDS_UP: &str = "Copilot";
 const PARAMS: Pointer<'static> = Pointer::At("/m/params");
 const RESULT: Pointer<'static> = Pointer::At("/m/result");
-const UPDATE: Pointer<'static> = Pointer::At("/m/params/update");
+const UPDATE_AT: &str = "/m/params/update";
+const UPDATE: Pointer<'static> = Pointer::At(UPDATE_AT);
 
-/// A request that begins a session, or goes on with one.
-pub fn begin(kind: MessageKind, record: &Record<'_>, out: &mut Emitter<'_>) {
+/// A request that begins a session, or goes on with one. A fork that the agent refused is none.
+pub fn begin(kind: MessageKind, record: &Record<'_>, is_begun: bool, out: &mut Emitter<'_>) {
     let is_fork = kind == MessageKind::Fork;
+    if is_fork && !is_begun {
+        out.emit(Meta::system(kind.name(), None), PARAMS);
+        return;
+    }
     let said = SessionFacts {
         cwd: non_empty_text(at(record.value, "m/params/cwd")),
         fork_of: non_empty_text(at(record.value, "m/params/sessionId")).filter(|_| is_fork),
@@ -80,10 +85,27 @@ pub fn changed(
     }
 }
 
-/// The size of the context, and the cost so far.
-pub fn context(record: &Record<'_>, is_same: bool, out: &mut Emitter<'_>) -> Outcome {
+/// The size of the context, and the cost so far. Vibe adds the tokens of the session so far: what is new of them is the usage of a response.
+pub fn context(
+    state: &mut State,
+    record: &Record<'_>,
+    (is_same, is_history): (bool, bool),
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let update = at(record.value, "m/params/update");
     let of = |path| update.and_then(|update| at(update, path));
+    if let Some(now) = of("_meta").and_then(totals) {
+        let before = state.total.replace(now);
+        let new = before.map(|before| since(before, now));
+        if let Some(tokens) = new.filter(|new| !is_history && !is_nothing(new)) {
+            let usage = Usage {
+                tokens,
+                ..Usage::default()
+            };
+            out.emit(Meta::Usage(usage), Pointer::Member(UPDATE_AT, "_meta"));
+            state.is_counted = true;
+        }
+    }
     let is_dollars = raw_str(of("cost/currency")) == "USD";
     let said = SessionFacts {
         context_tokens: count(of("used")),
@@ -91,6 +113,9 @@ pub fn context(record: &Record<'_>, is_same: bool, out: &mut Emitter<'_>) -> Out
         ..SessionFacts::default()
     };
     if is_same || said.is_empty() {
+        if out.has_events() {
+            return Outcome::Mapped;
+        }
         return Outcome::duplicate(MessageKind::UpdateUsageUpdate.name(), "usage.same");
     }
     emit_facts(said, UPDATE, out);
@@ -144,8 +169,8 @@ pub fn turn_end(
     if let Some(usage) = &mut usage
         && connection.agent == ADDS_UP
     {
-        let before = std::mem::replace(&mut state.total, usage.tokens);
-        usage.tokens = since(before, usage.tokens);
+        let before = state.total.replace(usage.tokens);
+        usage.tokens = since(before.unwrap_or_default(), usage.tokens);
     }
     // Of a turn that was cancelled an agent may count nothing.
     let usage = usage.filter(|usage| !is_nothing(&usage.tokens));

@@ -20,8 +20,8 @@ pub struct State {
     pub prompt: u64,
     /// The responses of the turn said their own tokens.
     pub is_counted: bool,
-    /// The tokens of all turns, where the agent adds them up.
-    pub total: Tokens,
+    /// The tokens of all turns so far, where the agent adds them up and has said them.
+    pub total: Option<Tokens>,
     /// Model, mode and effort, as the session said them last.
     pub stated: Stated,
 }

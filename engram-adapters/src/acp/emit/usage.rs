@@ -5,29 +5,33 @@ use engram_core::event::{Tokens, Usage};
 use crate::acp::readers::Counts;
 use crate::shared::value::{Value, count};
 
-/// The tokens of a response, or of a turn. If no known way of counting gives the total, only counts that mean the same in all ways are kept.
+/// The tokens of a response, or of a turn.
 pub fn usage(counts: Value<'_>) -> Usage<'_> {
     let counts = Counts::lenient(counts);
-    let [input, output, total, thought, read, write] = [
-        counts.input(),
-        counts.output(),
-        counts.total(),
-        counts.thought(),
-        counts.cache_read(),
-        counts.cache_write(),
-    ]
-    .map(count);
-    let parts = Parts {
-        input,
-        output,
-        thought,
-        read,
-        write,
+    let said = Tokens {
+        input: count(counts.input()),
+        output: count(counts.output()),
+        reasoning: count(counts.thought()),
+        cache_read: count(counts.cache_read()),
+        cache_write: count(counts.cache_write()),
+        cache_write_1h: None,
     };
     Usage {
-        tokens: tokens(total, parts),
+        tokens: apart(count(counts.total()), said),
         ..Usage::default()
     }
+}
+
+/// The tokens of a session so far (Vibe 3.0.3: recorded).
+pub fn totals(meta: Value<'_>) -> Option<Tokens> {
+    let of = |name| count(meta.member(name));
+    let said = Tokens {
+        input: of("promptTokens"),
+        output: of("completionTokens"),
+        cache_read: of("cachedTokens"),
+        ..Tokens::default()
+    };
+    of("totalTokens").map(|total| apart(Some(total), said))
 }
 
 /// True if no token was counted.
@@ -56,67 +60,54 @@ pub fn since(before: Tokens, now: Tokens) -> Tokens {
     tokens().unwrap_or(now)
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Parts {
-    input: Option<u64>,
-    output: Option<u64>,
-    thought: Option<u64>,
-    read: Option<u64>,
-    write: Option<u64>,
-}
-
-fn tokens(total: Option<u64>, parts: Parts) -> Tokens {
-    let Parts {
+/// The counts, with no token in two of them, by their total. If no known way of counting gives it, only counts that mean the same in all ways are
+/// kept.
+fn apart(total: Option<u64>, said: Tokens) -> Tokens {
+    let unclear = Tokens {
+        input: None,
+        output: None,
+        ..said
+    };
+    let Tokens {
         input,
         output,
-        thought,
-        read,
-        write,
-    } = parts;
-    let common = Tokens {
-        cache_read: read,
-        cache_write: write,
-        reasoning: thought,
-        ..Tokens::default()
-    };
-    let (Some(total), Some(input), Some(output)) = (total, input, output) else {
-        return common;
-    };
+        reasoning,
+        cache_read,
+        cache_write,
+        ..
+    } = said;
+    if [total, input, output].contains(&None) {
+        return unclear;
+    }
     let sum = |counts: &[Option<u64>]| {
-        let counts = counts.iter().map(|count| count.unwrap_or(0));
-        counts.into_iter().try_fold(0_u64, u64::checked_add)
+        let mut counts = counts.iter().map(|count| count.unwrap_or(0));
+        counts.try_fold(0_u64, u64::checked_add)
     };
-    let is_total = |counts: &[Option<u64>]| sum(counts) == Some(total);
-    let (input, output) = (Some(input), Some(output));
-    let cached = sum(&[read, write]);
-    // With the cache in the input, and reasoning in the output or beside it; or all of them apart.
-    if is_total(&[input, output]) || is_total(&[input, output, thought]) {
-        let is_apart = !is_total(&[input, output]);
-        return Tokens {
-            input: cached.and_then(|cached| input?.checked_sub(cached)),
-            output: if is_apart {
-                sum(&[output, thought])
-            } else {
-                output
-            },
-            ..common
-        };
+    let is_total = |counts: &[Option<u64>]| sum(counts) == total;
+    let cached = sum(&[cache_read, cache_write]);
+    // The cache is a part of the input or beside it, reasoning a part of the output or beside it.
+    let (is_cache_beside, is_reasoning_beside) = if is_total(&[input, output]) {
+        (false, false)
+    } else if is_total(&[input, output, reasoning]) {
+        (false, true)
+    } else if is_total(&[input, output, reasoning, cached]) {
+        (true, true)
+    } else if is_total(&[input, output, cached]) {
+        (true, false)
+    } else {
+        return unclear;
+    };
+    Tokens {
+        input: match is_cache_beside {
+            true => input,
+            false => cached.and_then(|cached| input?.checked_sub(cached)),
+        },
+        output: match is_reasoning_beside {
+            true => sum(&[output, reasoning]),
+            false => output,
+        },
+        ..said
     }
-    if is_total(&[input, output, thought, read, write]) {
-        return Tokens {
-            input,
-            output: sum(&[output, thought]),
-            ..common
-        };
-    }
-    if is_total(&[input, output, read, write]) {
-        return Tokens {
-            input,
-            output,
-            ..common
-        };
-    }
-    common
 }
 
 #[cfg(test)]
@@ -124,14 +115,14 @@ mod tests {
     use super::*;
 
     fn of(total: u64, input: u64, output: u64, thought: u64, read: u64) -> [Option<u64>; 4] {
-        let parts = Parts {
+        let said = Tokens {
             input: Some(input),
             output: Some(output),
-            thought: Some(thought),
-            read: Some(read),
-            write: None,
+            reasoning: Some(thought),
+            cache_read: Some(read),
+            ..Tokens::default()
         };
-        let tokens = tokens(Some(total), parts);
+        let tokens = apart(Some(total), said);
         [
             tokens.input,
             tokens.output,
