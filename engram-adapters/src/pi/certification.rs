@@ -52,6 +52,14 @@ const GAP_ROWS: &[GapRow] = &[
         has_event(case, Kind::CodeEdit, is_diff)
     })
     .without_hash(is_diff),
+    GapRow::new("edit.script", Kind::CodeEdit, |case| {
+        has_event(case, Kind::CodeEdit, is_of_script)
+    })
+    .without_lines(is_of_script)
+    .without_hash(is_of_script),
+    GapRow::new("result.script", Kind::ToolResult, |case| {
+        has_event(case, Kind::ToolResult, is_of_script)
+    }),
     GapRow::new("result.blocked", Kind::ToolResult, |case| {
         has_event(case, Kind::ToolResult, is_blocked)
     }),
@@ -72,6 +80,11 @@ fn has_only_after(edit: &Event) -> bool {
         && edit.range("before_range").is_some()
         && !edit.has("before_hash")
         && edit.has("after_hash")
+}
+
+/// True for an event of a call that a script made: its id has that of the script.
+fn is_of_script(event: &Event) -> bool {
+    event.text("call_id").is_some_and(|id| id.contains('/'))
 }
 
 /// True for an edit of which a diff is known.

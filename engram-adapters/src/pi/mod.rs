@@ -23,6 +23,8 @@ mod emit {
     pub mod dispatch;
     pub mod edits;
     pub mod entries;
+    pub mod nested;
+    pub mod printed;
     pub mod reads;
     pub mod results;
     pub mod state;

@@ -14,7 +14,7 @@ pub(super) const CLAIMS: Coverage = Coverage {
     msg_in: Grade::Partial(&["prompt.command"]),
     msg_out: Grade::Full,
     tool_call: Grade::Full,
-    tool_result: Grade::Partial(&["result.blocked"]),
+    tool_result: Grade::Partial(&["result.blocked", "result.script"]),
     code_read: Grade::Partial(&[
         "read.shell",
         "read.no_lines",
@@ -26,6 +26,7 @@ pub(super) const CLAIMS: Coverage = Coverage {
         "edit.add_over_file",
         "edit.fuzzy",
         "edit.no_file_hash",
+        "edit.script",
         "edit.bom",
         "edit.bare_cr",
         "edit.not_utf8",

@@ -83,6 +83,9 @@ fn thinking(message: &Message<'_>, block: &Block<'_>, pointer: Pointer<'_>, out:
     }
 }
 
+/// The tool that runs a script, which may call others.
+const SCRIPT: &str = "codemode";
+
 fn call(
     state: &mut State,
     message: &Message<'_>,
@@ -98,7 +101,10 @@ fn call(
         args: block.args().map(Value::raw),
         ..ToolCall::new(tool, TOOLS.kind(raw_str(block.name())))
     };
-    out.emit(call, pointer);
+    let seq = out.emit(call, pointer);
+    if raw_str(block.name()) == SCRIPT {
+        state.scripts.open(raw_str(block.id()), seq);
+    }
     state.calls.open(raw_str(block.id()), place);
 }
 

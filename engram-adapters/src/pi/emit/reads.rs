@@ -26,17 +26,10 @@ struct Lines<'t> {
     text: &'t str,
 }
 
-/// A read. The lines of an image are not known.
-pub fn read(
-    file: Text<'_>,
-    call: &FileCall<'_>,
-    printed: &str,
-    is_image: bool,
-    out: &mut Emitter<'_>,
-) {
+/// A read, with what it returned if the log has that. The lines of an image are not known.
+pub fn read(file: Text<'_>, call: &FileCall<'_>, printed: Option<&str>, out: &mut Emitter<'_>) {
     let truncation = Truncation::lenient_opt(call.details.truncation());
-    let is_image = is_image || printed.starts_with(IMAGE);
-    let lines = Some(printed).filter(|_| !is_image);
+    let lines = printed.filter(|printed| !printed.starts_with(IMAGE));
     let lines = lines.and_then(|printed| lines_of(printed, &call.args, &truncation));
     let mut event = CodeRead {
         call_id: call.call_id,

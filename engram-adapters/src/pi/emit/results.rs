@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use engram_core::emit::Pointer;
 use engram_core::event::{ImplicitInput, Meta, SideFile, Status, ToolResult};
-use engram_core::keys::hash64;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
 use super::edits::{edit, write};
+use super::nested::nested;
+use super::printed::{STOPPED, exit_in, is_shell, split};
 use super::reads::read;
 use super::state::{FileCall, State};
 use super::usage::usage;
@@ -17,16 +18,6 @@ use crate::pi::notes::CONTENT;
 use crate::pi::readers::{Block, Details, FileArgs, Message, Truncation};
 use crate::shared::pending_calls::CallPlace;
 use crate::shared::value::{Value, count, is_true, non_empty_text, raw_str, text};
-
-/// What the harness prints behind the output of a command that it stopped, or in the place of another result.
-const STOPPED: [&str; 2] = ["Command aborted", "Operation aborted"];
-/// What it prints behind the output of a command that failed, before the exit code.
-const EXITED: &str = "Command exited with code ";
-/// What it says of a command that printed nothing, and how it says that it stopped one after some time.
-const NOTHING: &str = "(no output)";
-const TIMED_OUT: &str = "Command timed out after ";
-/// The tools that run commands.
-const SHELLS: [&str; 2] = ["bash", "powershell"];
 
 /// The events of a result.
 pub fn result(
@@ -43,9 +34,11 @@ pub fn result(
     let only = only.and_then(|block| text(Block::lenient(block).text()));
     let printed = only.unwrap_or(Text::Plain(&joined));
     let place = state.calls.close(raw_str(message.call_id()));
+    let script = state.scripts.close(raw_str(message.call_id()));
+    nested(state, record, message, script, out);
     let status = status(message, &joined);
     let exit = exit(message, &joined);
-    let (own, notice) = match SHELLS.contains(&raw_str(message.tool())) {
+    let (own, notice) = match is_shell(raw_str(message.tool())) {
         true => split(&joined, is_true(message.is_error())),
         false => (&*joined, None),
     };
@@ -76,19 +69,6 @@ pub fn result(
     }
 }
 
-/// What a command printed, and what the harness says behind it or in its place.
-fn split(text: &str, is_error: bool) -> (&str, Option<&str>) {
-    let (printed, last) = text.rsplit_once("\n\n").unwrap_or(("", text));
-    let is_end = is_error
-        && (STOPPED.contains(&last) || [EXITED, TIMED_OUT].iter().any(|it| last.starts_with(it)));
-    match is_end {
-        true if printed == NOTHING => ("", Some(text)),
-        true => (printed, Some(last)),
-        false if text == NOTHING => ("", Some(text)),
-        false => (text, None),
-    }
-}
-
 /// The texts of a result. Mostly there is one.
 fn joined(content: Option<Value<'_>>) -> Cow<'_, str> {
     let blocks = content.into_iter().flat_map(Value::elements);
@@ -111,11 +91,9 @@ fn status(message: &Message<'_>, printed: &str) -> Status {
     }
 }
 
-/// The exit code of a command that failed, which the harness prints behind its output.
+/// The exit code of a command that failed.
 fn exit(message: &Message<'_>, printed: &str) -> Option<i64> {
-    let is_failed = SHELLS.contains(&raw_str(message.tool())) && is_true(message.is_error());
-    let last = printed.rsplit('\n').next().filter(|_| is_failed)?;
-    last.strip_prefix(EXITED)?.parse().ok()
+    is_true(message.is_error()).then(|| exit_in(raw_str(message.tool()), printed))?
 }
 
 fn emit_result(
@@ -188,23 +166,14 @@ fn file_events(
         args,
         details: Details::lenient_opt(message.details()),
         is_timed: message.duration().is_some(),
-        is_known: !state.files.insert(hash64(path.raw())),
+        is_known: state.knows(path),
     };
-    let path = path.decode_lossy();
-    // The harness takes a leading `@` away, and knows what `~` is.
-    let path = path.strip_prefix('@').unwrap_or(&path);
-    let file = Text::Plain(path);
-    let emit = |out: &mut Emitter<'_>| match tool {
-        "read" => read(file, &call, printed, has_image(message), out),
+    let printed = Some(printed).filter(|_| !has_image(message));
+    state.with_file(record.number, path, out, |file, out| match tool {
+        "read" => read(file, &call, printed, out),
         "edit" => edit(file, &call, out),
         _ => write(file, &call, out),
-    };
-    // A copy may be of a session in another directory.
-    if path.starts_with('~') || state.is_copy(record.number) {
-        out.with_paths_as_stated(emit);
-    } else {
-        emit(out);
-    }
+    });
 }
 
 fn arguments(record: Value<'_>, block: usize) -> Option<FileArgs<'_>> {
@@ -217,23 +186,4 @@ fn arguments(record: Value<'_>, block: usize) -> Option<FileArgs<'_>> {
 fn has_image(message: &Message<'_>) -> bool {
     let mut blocks = message.content().into_iter().flat_map(Value::elements);
     blocks.any(|block| raw_str(Block::lenient(block).kind()) == "image")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_harness_says_how_a_command_ended() {
-        let exit = "Command exited with code 4";
-        let failed = format!("a\n\n\n{exit}");
-        assert_eq!(split(&failed, true), ("a\n", Some(exit)));
-        // The command printed it.
-        assert_eq!(split(&failed, false), (&*failed, None));
-        assert_eq!(split(NOTHING, false), ("", Some(NOTHING)));
-        let silent = format!("{NOTHING}\n\n{exit}");
-        assert_eq!(split(&silent, true), ("", Some(&*silent)));
-        assert_eq!(split(exit, true), ("", Some(exit)));
-        assert_eq!(split("a", true), ("a", None));
-    }
 }

@@ -1,7 +1,8 @@
 //! What step 3 keeps between records.
 
-use engram_core::event::SessionFacts;
-use engram_core::keys::KeySet;
+use engram_core::event::{Seq, SessionFacts};
+use engram_core::keys::{KeySet, hash64};
+use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use crate::pi::readers::{Details, FileArgs};
@@ -25,6 +26,8 @@ pub struct FileCall<'a> {
 pub struct State {
     /// Calls without a result.
     pub calls: PendingCalls<CallPlace>,
+    /// Scripts without a result, which are the parents of the calls that they make.
+    pub scripts: PendingCalls<Seq>,
     /// Model, provider and effort, as the session said them last.
     pub stated: Stated,
     /// The files that a call has read or changed, by path.
@@ -37,6 +40,30 @@ impl State {
     /// True for a record that is a copy of another session.
     pub fn is_copy(&self, number: usize) -> bool {
         self.last_copy.is_some_and(|last| number <= last)
+    }
+
+    /// True if the session has read or changed this file before. From now on it has.
+    pub fn knows(&mut self, path: Text<'_>) -> bool {
+        !self.files.insert(hash64(path.raw()))
+    }
+
+    /// Emits what a call of this record says of the file at a path. The harness takes a leading `@` away, and knows what `~` is.
+    pub fn with_file(
+        &self,
+        record: usize,
+        path: Text<'_>,
+        out: &mut Emitter<'_>,
+        emit: impl FnOnce(Text<'_>, &mut Emitter<'_>),
+    ) {
+        let path = path.decode_lossy();
+        let path = path.strip_prefix('@').unwrap_or(&path);
+        let file = Text::Plain(path);
+        // A copy may be of a session in another directory.
+        if path.starts_with('~') || self.is_copy(record) {
+            out.with_paths_as_stated(|out| emit(file, out));
+        } else {
+            emit(file, out);
+        }
     }
 
     /// The facts among these that are not those before.
