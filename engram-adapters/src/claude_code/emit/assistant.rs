@@ -46,7 +46,11 @@ pub(super) fn assistant(state: &mut State, record: &Record<'_>, out: &mut Emitte
         UsageHere::None => {}
         here => {
             let end = state.plan.notes.end_of(record.message.id());
-            emit_usage(record, here, end, state.dialect, out);
+            let output = emit_usage(record, here, end, state.dialect, out);
+            let copies = &state.plan.replay.is_copy;
+            if copies.get(record.at) != Some(&true) {
+                state.output = state.output.saturating_add(output);
+            }
         }
     }
     Outcome::Mapped

@@ -5,7 +5,7 @@ use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 
-use super::late;
+use super::{late, usage};
 use crate::claude_code::context_events::{emit_hash, emit_text};
 use crate::claude_code::emit::state::State;
 use crate::claude_code::emit::state::last_stated::Said;
@@ -82,6 +82,9 @@ pub(super) fn changed_fact(
     }
     if said == Said::Mode {
         out.emit(Meta::system("mode", text(value)), Pointer::Root);
+    } else if said == Said::Cost && !usage::is_of_session(record.line.object(), state.output) {
+        let total = value.map(|value| value.json());
+        out.emit(Meta::system(kind.name(), total), pointer);
     } else {
         out.emit(Meta::session(|facts| said.set_in(facts, value)), pointer);
     }

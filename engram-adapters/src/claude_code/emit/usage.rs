@@ -9,7 +9,7 @@ use crate::claude_code::plan::responses::UsageHere;
 use crate::claude_code::readers::Usage;
 use crate::claude_code::record::Record;
 use crate::claude_code::revisions::Dialect;
-use crate::shared::value::{Field, amount, count, elements, raw_str, text};
+use crate::shared::value::{Field, Value, amount, count, elements, raw_str, text};
 
 /// The most output tokens that are counted when a response begins.
 const MAX_FIRST_OUTPUT: u64 = 1;
@@ -19,14 +19,15 @@ const ADVISOR_ITERATION: &str = "advisor_message";
 /// The name of such a part of a response on the tape.
 const ADVISOR: &str = "advisor";
 
-/// Emits the usage that the last line of a response says. `end` has the counts that a later part of it said.
+/// Emits the usage that the last line of a response says. `end` has the counts that a later part of it said. Returns the output tokens; none
+/// of a response whose count may be that of its beginning.
 pub(super) fn emit_usage(
     record: &Record<'_>,
     here: UsageHere,
     end: Option<&ResponseEnd>,
     dialect: Dialect,
     out: &mut Emitter<'_>,
-) {
+) -> u64 {
     let usage = Usage::lenient_opt(record.message.usage());
     let mut tokens = tokens(&usage);
     let mut stop_reason = text(record.message.stop_reason());
@@ -51,8 +52,22 @@ pub(super) fn emit_usage(
         provisional: here == UsageHere::Broken || (is_early && may_be_early),
         part: None,
     };
+    let whole = tokens.output.filter(|_| !usage.provisional);
     out.emit(Meta::Usage(usage), "/message/usage");
     emit_advisors(record, out);
+    whole.unwrap_or(0)
+}
+
+/// True for a running total that contains the responses that the tape has: as many output tokens. A process that was killed wrote none, and
+/// older versions do not; the process that goes on counts its own responses alone (2.1.332, recorded).
+pub(super) fn is_of_session(total: Value<'_>, output: u64) -> bool {
+    let Some(by_model) = total.member("modelUsage") else {
+        return true;
+    };
+    let counted = by_model
+        .members()
+        .filter_map(|(_, model)| count(model.member("outputTokens")));
+    counted.fold(0, u64::saturating_add) >= output
 }
 
 /// Emits the usage of each advisor: the counts of the response do not include it. All other iterations are the response's own, whose counts

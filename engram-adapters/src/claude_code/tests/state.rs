@@ -394,3 +394,30 @@ fn usage_of_a_response_whose_stream_broke_is_provisional() {
         assert_eq!(unaccounted_bytes(&lines), 0);
     }
 }
+
+/// As 2.1.332 writes it: the process before was killed, and the total is that of the second one alone.
+#[test]
+fn a_total_without_earlier_responses_is_none_of_the_session() {
+    let answer = |number: u32| {
+        assistant_line(
+            "2.1.332",
+            number,
+            &format!("m{number}"),
+            json!([{"type": "text", "text": "done"}]),
+        )
+    };
+    let total = |output: u64| {
+        json!({"type": "cost-state", "sessionId": "s", "totalCostUSD": 0.03, "modelUsage": {"m": {"inputTokens": 1, "outputTokens": output,
+            "cacheReadInputTokens": 0, "cacheCreationInputTokens": 0, "webSearchRequests": 0, "costUSD": 0.03}}})
+    };
+    let stated = |output: u64| {
+        let metas = events(&[answer(5), answer(7), total(output)], "meta");
+        let total = metas
+            .iter()
+            .find(|event| event.get("cost_total_usd").is_some());
+        let notice = metas.iter().find(|event| event["name"] == "cost-state");
+        (total.is_some(), notice.map(|event| event["text"].clone()))
+    };
+    assert_eq!(stated(12), (true, None));
+    assert_eq!(stated(7), (false, Some(json!("0.03"))));
+}

@@ -45,6 +45,8 @@ pub struct State {
     pub ends: HashMap<usize, Seq>,
     /// The last event before the words of a line to which a person goes back.
     pub befores: HashMap<usize, Seq>,
+    /// The output tokens of the session's own responses so far.
+    pub output: u64,
     pub scratch: Scratch,
 }
 
@@ -77,6 +79,7 @@ impl State {
             chains: HashMap::new(),
             ends: HashMap::new(),
             befores: HashMap::new(),
+            output: 0,
             scratch: Scratch::default(),
         }
     }
