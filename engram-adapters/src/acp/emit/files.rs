@@ -82,6 +82,10 @@ pub fn by_client(
     let Some(file) = text(params("path")) else {
         return;
     };
+    // What a call shows is an edit of that call.
+    if !is_write && params("content").is_some() {
+        return;
+    }
     let is_known = !state.files.insert(hash64(raw_str(params("path"))));
     if !is_write {
         return;
