@@ -7,6 +7,7 @@ use engram_core::text::Text;
 
 use super::format::EntryKind;
 use super::readers::{Block, Entry, Header, Message};
+use crate::shared::log::LogNotes;
 use crate::shared::time::{millis, tape_time};
 use crate::shared::value::{Field, Value, count, raw_str, required, text};
 
@@ -53,9 +54,8 @@ pub(super) struct Notes {
     pub entries: Vec<Note>,
 }
 
-impl Notes {
-    /// Checks a record.
-    pub fn add(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+impl LogNotes for Notes {
+    fn add(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let is_header = record.number == 0 && record.value.member("cwd").is_some();
         let kind = match is_header {
             true => EntryKind::Session,
@@ -86,7 +86,9 @@ impl Notes {
         }
         Ok(())
     }
+}
 
+impl Notes {
     fn header(&mut self, record: &Record<'_>) -> Result<(), Fault> {
         if self.header.is_some() {
             return Err(Fault::malformed("", "one header", "a second one"));

@@ -2,6 +2,7 @@
 //!
 //! | task | module |
 //! | --- | --- |
+//! | make an adapter of a log of records | [`log`] |
 //! | parse a record, read its members | [`value`], [`view`] |
 //! | read a document that contains a list of records | [`document`], [`json`] |
 //! | match results with calls, know a repeat | [`pending_calls`], [`seen`] |
@@ -11,7 +12,7 @@
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
 //! | read files beside an artifact | [`neighbours`], [`remembered`] |
 //! | split words from what a harness puts around them | [`wrappers`] |
-//! | search long texts, describe attached media | [`search`], [`media`] |
+//! | search long texts, describe attached media, know the channel of a text | [`search`], [`media`], [`phase`] |
 
 mod below;
 pub mod by_session;
@@ -19,10 +20,12 @@ pub mod document;
 pub mod field_hash;
 pub mod json;
 pub mod linenum;
+pub mod log;
 pub mod media;
 pub mod neighbours;
 pub mod patch;
 pub mod pending_calls;
+pub mod phase;
 pub mod remembered;
 pub mod search;
 pub mod seen;

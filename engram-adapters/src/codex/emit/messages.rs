@@ -9,6 +9,7 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use crate::shared::media;
+use crate::shared::phase::channel_of;
 use crate::shared::value::{Field, Value, elements, raw_str, text};
 
 use super::State;
@@ -59,11 +60,7 @@ pub fn emit_answer(
     pointer: Pointer<'_>,
     out: &mut Emitter<'_>,
 ) {
-    let channel = match raw_str(facts.phase) {
-        "commentary" => Some(Channel::Commentary),
-        "final_answer" => Some(Channel::Final),
-        _ => None,
-    };
+    let channel = channel_of(facts.phase);
     let model = state.last.model();
     out.emit(
         MsgOut {

@@ -11,9 +11,10 @@ use super::results::result;
 use super::state::State;
 use super::words::{custom_message, system, user};
 use crate::pi::format::EntryKind;
-use crate::pi::notes::kind_of;
-use crate::pi::plan::Plan;
+use crate::pi::notes::{Notes, kind_of};
+use crate::pi::plan::{Plan, plan};
 use crate::pi::readers::{Entry, Message};
+use crate::shared::log::LogEvents;
 use crate::shared::stated::emit_facts;
 use crate::shared::time::tape_time;
 use crate::shared::value::{raw_str, text};
@@ -27,15 +28,13 @@ pub struct Events {
     state: State,
 }
 
-impl Events {
-    /// Takes what was decided.
-    pub fn decide(&mut self, plan: Plan) {
-        self.state.last_copy = plan.last_copy;
-        self.plan = plan;
+impl LogEvents<Notes> for Events {
+    fn decide(&mut self, notes: &Notes) {
+        self.plan = plan(notes);
+        self.state.last_copy = self.plan.last_copy;
     }
 
-    /// The events of a record that the check has accepted.
-    pub fn record(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    fn record(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
         self.envelope(record, out);
         if let Some(to) = self.plan.back.get(&record.number)
             && let Some(to) = self.ends.get(*to).copied().flatten()
@@ -53,8 +52,7 @@ impl Events {
         Outcome::Mapped
     }
 
-    /// Time and id of a record, and whether it is a copy.
-    pub fn envelope(&self, record: &Record<'_>, out: &mut Emitter<'_>) {
+    fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
         let time = tape_time(record.value.member("timestamp"));
         let is_header = raw_str(record.value.member("type")) == EntryKind::Session.name();
         out.set_header(RecordHeader {
@@ -63,7 +61,9 @@ impl Events {
             replay: !is_header && self.state.is_copy(record.number),
         });
     }
+}
 
+impl Events {
     fn entry(&mut self, kind: EntryKind, record: &Record<'_>, out: &mut Emitter<'_>) {
         let entry = Entry::lenient(record.value);
         let message = Message::lenient_opt(entry.message());
