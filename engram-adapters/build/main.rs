@@ -1,8 +1,10 @@
 //! Generates the code of each adapter from its member tables, `src/<adapter>/members/*.members`: record types, marks and rules
-//! (`format.rs`), the views of objects (`readers.rs`), and the compiled table (`table.rs`). Each adapter includes them by `from_tables!`.
+//! (`format.rs`), the views of objects (`readers.rs`), and the compiled table (`table.rs`). Each adapter includes them by `from_tables!`. Gaps and
+//! names of tools may be tables, too (`gaps.tsv`, `tools.tsv`), and are then constants of `format.rs`.
 
 mod format;
 mod readers;
+mod rows;
 mod table;
 
 use std::error::Error;
@@ -51,7 +53,8 @@ fn generate(package: &Path, adapter: &Path, out: &Path) -> Result<(), Box<dyn Er
         .collect::<Result<String, _>>()?;
     let table = MemberTable::parse(&text)?;
     files.retain(|file| !file.ends_with(OMISSIONS));
-    fs::write(out.join("format.rs"), format::code(&table))?;
+    let rows = rows::code(adapter)?;
+    fs::write(out.join("format.rs"), format::code(&table) + &rows)?;
     let path = |file: &PathBuf| {
         Ok(file
             .strip_prefix(package)?

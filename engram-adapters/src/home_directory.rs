@@ -1,6 +1,6 @@
 //! A directory or a file where a harness keeps its sessions: a row of an adapter's table, resolved for a system and its environment variables.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// A kind of operating system, as far as directories are concerned.
@@ -88,6 +88,12 @@ impl HomeDirectory {
             variable: Some(Variable::NamesFile(variable)),
             ..self
         }
+    }
+
+    /// True for the name of the directory in the person's home that a harness has for itself, such as `.gemini`.
+    pub(crate) fn is_own(&self, name: &OsStr) -> bool {
+        let first = self.path.split('/').next().unwrap_or_default();
+        self.base == Base::Home && name == first && !matches!(first, ".config" | ".local")
     }
 
     /// The directory or file; `None` if there is none on this system.

@@ -17,6 +17,7 @@ use engram_core::version::{Revision, Support};
 use super::options::SessionOptions;
 use crate::open::{self, Content, FirstReading};
 use crate::registration::{AdapterForm, Registration};
+use crate::registry::Registry;
 use crate::shared::remembered::absolute;
 use crate::text_only::{self, Converted};
 
@@ -150,7 +151,7 @@ impl SessionSource {
         let head = input.head()?;
         let chosen = match known {
             Some(registration) => Ok((registration, registration.probe(&head))),
-            None => choose(&head, options, origin.is_named).map_err(|error| match error.code {
+            None => choose(&head, options, &origin).map_err(|error| match error.code {
                 ErrorCode::UnknownHarness if !head.is_blank() => {
                     with_harness_of_place(error, &head, origin.path, options)
                 }
@@ -434,16 +435,49 @@ fn with_harness_of_place(
 fn choose(
     head: &Head<'_>,
     options: &SessionOptions,
-    is_named: bool,
+    origin: &Origin<'_>,
 ) -> Result<(&'static Registration, Option<Evidence>), AdapterError> {
     let Some(registration) = options.adapter else {
-        return options
-            .registry
-            .detect(head)
-            .map(|(registration, evidence)| (registration, Some(evidence)));
+        let (registration, evidence) = options.registry.detect(head)?;
+        return match !origin.is_named && is_copied(registration, origin.path, &options.registry) {
+            true => Err(AdapterError::new(ErrorCode::UnknownHarness)),
+            false => Ok((registration, Some(evidence))),
+        };
     };
     match registration.probe(head) {
-        None if !is_named => Err(AdapterError::new(ErrorCode::UnknownHarness)),
+        None if !origin.is_named => Err(AdapterError::new(ErrorCode::UnknownHarness)),
         evidence => Ok((registration, evidence)),
+    }
+}
+
+/// True for a file that each project of a harness has, in the home of another harness: a fork of the first writes such files beside its sessions.
+fn is_copied(registration: &Registration, path: &Path, registry: &Registry) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    if !registration.is_project_file(&stem) {
+        return false;
+    }
+    let owner = |name| {
+        let mut adapters = registry.adapters();
+        adapters.find(|adapter| adapter.homes().iter().any(|home| home.is_own(name)))
+    };
+    let mut above = path.ancestors().skip(1).filter_map(Path::file_name);
+    above
+        .find_map(owner)
+        .is_some_and(|owner| owner.id() != registration.id())
+}
+
+#[cfg(all(test, feature = "gemini", feature = "qwen"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_a_fork_writes_as_well_is_not_of_the_harness() {
+        let registry = Registry::builtin();
+        let gemini = registry.by_id("gemini").unwrap();
+        let is_copied = |path: &str| is_copied(gemini, Path::new(path), &registry);
+        assert!(is_copied("/h/.qwen/tmp/0c/logs.json"));
+        assert!(!is_copied("/h/.gemini/tmp/0c/logs.json"));
+        assert!(!is_copied("/h/.qwen/old/.gemini/tmp/0c/logs.json"));
+        assert!(!is_copied("/h/.qwen/session-1.json") && !is_copied("/h/logs.json"));
     }
 }
