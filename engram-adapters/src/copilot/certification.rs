@@ -18,6 +18,7 @@ pub(super) const CERTIFICATION: Certification = Certification::new()
 const UNIT_TESTS: &[(&str, &str)] = &[
     ("signature", "a_signature_is_not_on_the_tape"),
     ("record.repeated", "a_line_that_is_there_twice_is_one"),
+    ("facts.repeated", "a_fact_is_stated_again_when_it_changes"),
     (
         "compaction.bounds",
         "a_compaction_gives_its_summary_and_its_tokens",
@@ -41,6 +42,10 @@ const GAP_ROWS: &[GapRow] = &[
                 is_of_run(usage) && !has_cache(usage)
             })
     }),
+    GapRow::new("rewind.cut", Kind::MsgIn, |case| {
+        has_event(case, Kind::Meta, |event| event.is_meta("rewind"))
+    })
+    .without_prompts(),
     GapRow::new("edit.names_only", Kind::CodeEdit, |case| {
         edits_by(case, &["execute"], |edit, _| names_only(edit))
     }),

@@ -1,16 +1,10 @@
 //! GitHub Copilot CLI: sessions under `~/.copilot/session-state`, a directory each. `events.jsonl` has the events, those of sub-agents too;
 //! beside it are, in the newest versions, snapshots of the files that changed between two prompts.
 
-use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
-use engram_core::descriptor::AdapterDescriptor;
-use engram_core::emit::Fault;
-use engram_core::head::Head;
-use engram_core::ledger::Outcome;
-use engram_core::steps::{Check, Conversion, Emitter, Record};
-
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
+use crate::shared::log::{Log, LogAdapter};
 
 #[cfg(feature = "conformance")]
 mod certification;
@@ -57,7 +51,7 @@ const SESSION_FILES: &[SessionFile] = &[SessionFile::new(("session-state", 2), "
 pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
-    let registration = Registration::new(&Copilot)
+    let registration = Registration::new(&ADAPTER)
         .with_tools(&descriptor::TOOLS)
         .with_homes(HOMES)
         .with_session_files(SESSION_FILES)
@@ -68,60 +62,14 @@ const fn registration() -> Registration {
     registration
 }
 
-struct Copilot;
-
-impl StreamAdapter for Copilot {
-    fn describe(&self) -> &'static AdapterDescriptor {
-        &descriptor::DESCRIPTOR
-    }
-
-    fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
-        detect::probe(head)
-    }
-
-    fn marks(&self) -> Vec<&'static str> {
-        mark::ALL.to_vec()
-    }
-
-    fn identify(&self, head: &Head<'_>) -> Identity {
-        detect::identify(head)
-    }
-
-    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
+static ADAPTER: LogAdapter = LogAdapter {
+    descriptor: &descriptor::DESCRIPTOR,
+    marks: mark::ALL,
+    probe: detect::probe,
+    identify: detect::identify,
+    conversion: |init| {
         let snapshots = Snapshots::read(init.context.side_files.clone());
-        Box::new(Session {
-            notes: Notes::default(),
-            events: Events::new(init.identity.session_id.clone(), snapshots),
-        })
-    }
-}
-
-/// The conversion of one session.
-struct Session {
-    notes: Notes,
-    events: Events,
-}
-
-impl Conversion for Session {
-    /// An event is written once, with an id and a time.
-    fn repeats_are_exact(&self) -> bool {
-        true
-    }
-
-    fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
-        self.notes.add(record, check)
-    }
-
-    fn decide(&mut self) {
-        let plan = plan::plan(&self.notes, self.events.snapshots().all());
-        self.events.decide(plan);
-    }
-
-    fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-        self.events.record(record, out)
-    }
-
-    fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
-        self.events.envelope(record, out);
-    }
-}
+        let session = init.identity.session_id.clone();
+        Log::<Notes, _>::boxed(Events::new(session, snapshots))
+    },
+};

@@ -12,6 +12,7 @@ use super::format::EventKind;
 use super::readers::{
     Answer, Context, Counts, End, Event, Notice, Output, Prompt, Request, Session, Shell, Start,
 };
+use crate::shared::log::LogNotes;
 use crate::shared::pending_calls::PendingCalls;
 use crate::shared::time::{millis, tape_time};
 use crate::shared::value::{
@@ -52,6 +53,8 @@ pub(super) enum Fact {
     Worked,
     /// The records before this one are copies of another session.
     Forked,
+    /// The person went back, and the time of the notice in milliseconds. The log has nothing of what was taken back.
+    Rewound { time: Option<i64> },
 }
 
 /// A fact, and its record.
@@ -70,18 +73,8 @@ pub(super) struct Notes {
     cwd: String,
 }
 
-impl Notes {
-    /// Notes for a test of what is decided.
-    #[cfg(test)]
-    pub fn of(facts: Vec<Note>) -> Notes {
-        Notes {
-            facts,
-            ..Notes::default()
-        }
-    }
-
-    /// Checks a record.
-    pub fn add(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+impl LogNotes for Notes {
+    fn add(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let kind = kind_of(record.value)?;
         let event = Event::strict(record.value, "")?;
         let data = event.data().filter(|data| data.is_object());
@@ -102,6 +95,17 @@ impl Notes {
             check.identify();
         }
         Ok(())
+    }
+}
+
+impl Notes {
+    /// Notes for a test of what is decided.
+    #[cfg(test)]
+    pub fn of(facts: Vec<Note>) -> Notes {
+        Notes {
+            facts,
+            ..Notes::default()
+        }
     }
 
     fn facts(
@@ -126,12 +130,15 @@ impl Notes {
             }
             EventKind::SessionShutdown => vec![Fact::Ended],
             EventKind::SessionInfo if fork_of(data).is_some() => vec![Fact::Forked],
+            EventKind::SessionInfo if is_rewind(data) => vec![Fact::Rewound {
+                time: time_of(event),
+            }],
             EventKind::UserMessage => {
                 required(Prompt::strict(data, "/data")?.content(), "/data/content")?;
                 match event.agent() {
                     None => vec![Fact::Prompted {
                         id: hash64(raw_str(event.id())),
-                        time: tape_time(event.timestamp()).and_then(|time| millis(&time)),
+                        time: time_of(event),
                     }],
                     Some(_) => Vec::new(),
                 }
@@ -266,6 +273,15 @@ pub(super) fn fork_of(data: Value<'_>) -> Option<String> {
                 .all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
     };
     ids.find_map(|rest| rest.split(')').next().filter(is_id).map(str::to_owned))
+}
+
+/// True for the notice that the person went back (1.0.102: recorded).
+pub(super) fn is_rewind(notice: Value<'_>) -> bool {
+    raw_str(Notice::lenient(notice).info()) == "rewind"
+}
+
+fn time_of(event: &Event<'_>) -> Option<i64> {
+    tape_time(event.timestamp()).and_then(|time| millis(&time))
 }
 
 /// The key of a path. A diff has it without the `/` at its beginning.

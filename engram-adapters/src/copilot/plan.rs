@@ -33,6 +33,8 @@ pub(super) struct Plan {
     pub turns: PlaceMap<usize, Turn>,
     /// The last records of turns, with the record of their prompt.
     pub ends: PlaceMap<usize, usize>,
+    /// The snapshots of prompts that a rewind took out of the log, by the record of its notice.
+    pub cut: PlaceMap<usize, Vec<usize>>,
     /// The notice that the session is a fork. All before it but the start of the session are copies.
     pub fork: Option<usize>,
 }
@@ -49,7 +51,8 @@ pub(super) fn plan(notes: &Notes, snapshots: &[Snapshot]) -> Plan {
     counts(facts, &mut plan);
     sums(facts, &mut plan);
     calls(facts, &mut plan);
-    turns(facts, &prompts(facts, snapshots), &mut plan);
+    let by_prompt = prompts(facts, snapshots, &mut plan);
+    turns(facts, &by_prompt, &mut plan);
     plan
 }
 
@@ -107,29 +110,46 @@ fn calls(facts: &[Note], plan: &mut Plan) {
     }
 }
 
-/// The snapshots by the record of their prompt. Where its id does not tell, the last prompt before the snapshot was made is meant.
-fn prompts(facts: &[Note], snapshots: &[Snapshot]) -> PlaceMap<usize, usize> {
-    let (mut named, mut timed) = (KeyMap::default(), Vec::new());
+/// The snapshots by the record of their prompt. Where ids do not tell prompts apart, the last prompt before the snapshot was made is meant. A
+/// prompt that is not in the log was taken out by a rewind. A snapshot that it left says what still holds: one that was restored is removed.
+fn prompts(facts: &[Note], snapshots: &[Snapshot], plan: &mut Plan) -> PlaceMap<usize, usize> {
+    let (mut named, mut timed, mut rewinds) = (KeyMap::default(), Vec::new(), Vec::new());
     for note in facts {
-        if let Fact::Prompted { id, time } = note.fact {
-            let only = (!named.contains_key(&id)).then_some(note.number);
-            named.insert(id, only);
-            timed.extend(time.map(|time| (time, note.number)));
+        match note.fact {
+            Fact::Prompted { id, time } => {
+                let only = (!named.contains_key(&id)).then_some(note.number);
+                named.insert(id, only);
+                timed.extend(time.map(|time| (time, note.number)));
+            }
+            Fact::Rewound { time: Some(time) } => rewinds.push((time, note.number)),
+            _ => {}
         }
     }
+    let tell_apart = named.values().all(Option::is_some);
     timed.sort_unstable();
     let before = |time: i64| {
         let end = timed.partition_point(|(prompt, _)| *prompt <= time);
         Some(timed.get(end.checked_sub(1)?)?.1)
     };
-    let of = |snapshot: &Snapshot| match named.get(&snapshot.prompt) {
-        Some(Some(only)) => Some(*only),
-        _ => before(snapshot.time?),
-    };
-    let numbered = snapshots.iter().enumerate();
-    numbered
-        .filter_map(|(at, snapshot)| Some((of(snapshot)?, at)))
-        .collect()
+    let mut found = PlaceMap::default();
+    for (at, snapshot) in snapshots.iter().enumerate() {
+        let time = snapshot.time;
+        match named.get(&snapshot.prompt) {
+            Some(Some(only)) => drop(found.insert(*only, at)),
+            None if tell_apart => {
+                let is_later = |rewind: &&(i64, usize)| time.is_some_and(|time| rewind.0 >= time);
+                if let Some((_, notice)) = rewinds.iter().find(is_later) {
+                    plan.cut.entry(*notice).or_default().push(at);
+                }
+            }
+            _ => {
+                if let Some(prompt) = time.and_then(before) {
+                    found.insert(prompt, at);
+                }
+            }
+        }
+    }
+    found
 }
 
 fn turns(facts: &[Note], snapshots: &PlaceMap<usize, usize>, plan: &mut Plan) {
@@ -183,6 +203,7 @@ mod tests {
     fn snapshot(prompt: u64, time: Option<i64>) -> Snapshot {
         Snapshot {
             prompt,
+            words: None,
             time,
             files: Vec::new(),
         }
@@ -275,11 +296,32 @@ mod tests {
                 .zip(facts)
                 .map(|(number, fact)| Note { number, fact })
                 .collect();
-            let found = prompts(&notes, &[snapshot(7, Some(15)), snapshot(8, Some(25))]);
+            let snapshots = [snapshot(7, Some(15)), snapshot(8, Some(25))];
+            let found = prompts(&notes, &snapshots, &mut Plan::default());
             [found.get(&0).copied(), found.get(&1).copied()]
         };
         assert_eq!(of([7, 8]), [Some(0), Some(1)]);
         assert_eq!(of([9, 9]), [Some(0), Some(1)]);
         assert_eq!(of([8, 8]), [Some(0), Some(1)]);
+    }
+
+    #[test]
+    fn a_snapshot_whose_prompt_is_not_there_is_of_a_turn_that_was_taken_back() {
+        let facts = [
+            Fact::Prompted {
+                id: 1,
+                time: Some(10),
+            },
+            Fact::Rewound { time: Some(30) },
+            Fact::Rewound { time: Some(50) },
+        ];
+        let notes: Vec<Note> = (0..)
+            .zip(facts)
+            .map(|(number, fact)| Note { number, fact })
+            .collect();
+        let snapshots = [snapshot(1, Some(15)), snapshot(7, Some(25))];
+        let plan = plan(&Notes::of(notes), &snapshots);
+        assert_eq!(plan.cut.get(&1), Some(&vec![1]));
+        assert_eq!((plan.cut.len(), plan.turns[&0].snapshot), (1, 0));
     }
 }

@@ -13,18 +13,20 @@ const EVENTS: &str = "events-1";
 
 /// The claims for it.
 pub(super) const CLAIMS: Coverage = Coverage {
-    meta: Grade::Partial(&["usage.run", "usage.cached_input"]),
-    msg_in: Grade::Full,
-    msg_out: Grade::Full,
-    tool_call: Grade::Full,
-    tool_result: Grade::Full,
+    meta: Grade::Partial(&["usage.run", "usage.cached_input", "rewind.cut"]),
+    msg_in: Grade::Partial(&["rewind.cut"]),
+    msg_out: Grade::Partial(&["rewind.cut"]),
+    tool_call: Grade::Partial(&["rewind.cut"]),
+    tool_result: Grade::Partial(&["rewind.cut"]),
     code_read: Grade::Partial(&[
+        "rewind.cut",
         "read.shell",
         "read.no_lines",
         "read.no_total",
         "read.not_utf8",
     ]),
     code_edit: Grade::Partial(&[
+        "rewind.cut",
         "edit.shell",
         "edit.names_only",
         "edit.no_file_hash",

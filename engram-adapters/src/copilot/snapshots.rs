@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::shared::neighbours::Neighbours;
 use crate::shared::time::{millis, tape_time};
-use crate::shared::value::{Field, StructuralIndex, Value, elements, parse, raw_str, text};
+use crate::shared::value::{Field, StructuralIndex, Value, elements, owned, parse, raw_str, text};
 
 /// The directory of the snapshots, from that of the log.
 const DIRECTORY: &str = "rewind-file-snapshots";
@@ -72,6 +72,8 @@ pub(super) struct Changed {
 pub(super) struct Snapshot {
     /// The key of the id of the prompt's record.
     pub prompt: u64,
+    /// The words of the prompt (`userMessage`, whole: 1,523 characters recorded).
+    pub words: Option<String>,
     /// When it was made, in milliseconds: after the turn.
     pub time: Option<i64>,
     pub files: Vec<Changed>,
@@ -107,9 +109,14 @@ impl Snapshots {
         &self.snapshots
     }
 
+    /// One of them.
+    pub fn get(&self, snapshot: usize) -> Option<&Snapshot> {
+        self.snapshots.get(snapshot)
+    }
+
     /// The files of one of them.
     pub fn files(&self, snapshot: usize) -> &[Changed] {
-        self.snapshots.get(snapshot).map_or(&[], |one| &one.files)
+        self.get(snapshot).map_or(&[], |one| &one.files)
     }
 
     /// The text of a file at a moment, if a backup has it: the harness keeps what a file was before it changed.
@@ -127,6 +134,7 @@ fn snapshot(value: Value<'_>) -> Snapshot {
     let files = value.member("files").into_iter().flat_map(Value::members);
     Snapshot {
         prompt: hash64(raw_str(value.member("eventId"))),
+        words: owned(value.member("userMessage")),
         time: tape_time(value.member("timestamp")).and_then(|time| millis(&time)),
         files: files.filter_map(|(_, file)| changed(file)).collect(),
     }

@@ -277,10 +277,55 @@ fn the_line_behind_an_output_is_the_harnesss() {
 fn a_fact_is_stated_again_when_it_changes() {
     let model = |model: &str| format!(r#"{{"newModel":"{model}"}}"#);
     let (one, two) = (model("m"), model("n"));
-    let changes = [&one, &one, &two].map(|data| ("session.model_change", data.as_str()));
+    let configured = r#"{"model":"n","multiTurn":false}"#;
+    let mut changes = [&one, &one, &two]
+        .map(|data| ("session.model_change", data.as_str()))
+        .to_vec();
+    changes.push(("subagent.configured", configured));
     let models: Vec<Value> = events(&changes)
         .iter()
         .map(|event| event["model"].clone())
         .collect();
-    assert_eq!(models, ["m".into(), Value::Null, "n".into()]);
+    assert_eq!(models, ["m", "n"]);
+}
+
+#[test]
+fn a_call_in_a_message_of_no_interaction_belongs_to_no_response() {
+    let message = |more: &str| {
+        let data = format!(
+            r#"{{"messageId":"m","content":"","toolRequests":[{{"toolCallId":"c","name":"read_agent","arguments":{{}}}}]{more}}}"#
+        );
+        events(&[("assistant.message", &data)])[0]["message_id"].clone()
+    };
+    assert_eq!(message(""), Value::Null);
+    assert_eq!(message(r#","interactionId":"i""#), "m");
+}
+
+#[test]
+fn a_skill_is_context_with_its_file() {
+    let skill = r#"{"name":"demo","path":"/p/.github/skills/demo/SKILL.md","content":"Do it with care.\n","allowedTools":[],"source":"project","pluginName":null,"pluginVersion":null,"description":"demo skill","trigger":"agent-invoked","model":"m","invokedAtTurn":18}"#;
+    let events = events(&[("skill.invoked", skill)]);
+    assert_eq!(names(&events), "context");
+    assert_eq!(
+        (&events[0]["name"], &events[0]["text"]),
+        (&"skill".into(), &"Do it with care.\n".into())
+    );
+    assert_eq!(events[0]["file"], "/p/.github/skills/demo/SKILL.md");
+}
+
+#[test]
+fn a_rewind_says_whether_files_were_restored() {
+    let rewind = |message: &str| {
+        let notice = format!(r#"{{"infoType":"rewind","message":"{message}"}}"#);
+        let events = events(&[
+            ("user.message", r#"{"content":"hello"}"#),
+            ("session.info", &notice),
+        ]);
+        assert_eq!(names(&events), "msg.in rewind system");
+        assert_eq!(events[1]["to"], events[0]["seq"]);
+        events[1]["files"].clone()
+    };
+    assert_eq!(rewind("Rewound conversation and restored 2 file(s)."), true);
+    let other = rewind("Rewound the conversation. Your files were left unchanged.");
+    assert_ne!(other, true);
 }

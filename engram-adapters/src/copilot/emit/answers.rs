@@ -9,6 +9,7 @@ use engram_core::tool_kind::ToolKind;
 use super::state::{OpenCall, State};
 use crate::copilot::descriptor::TOOLS;
 use crate::copilot::readers::{Answer, Request, Start};
+use crate::shared::phase::channel_of;
 use crate::shared::value::{Field, Value, elements, non_empty_text, raw_str, text};
 
 /// The events of a response, or of a part of it.
@@ -16,11 +17,7 @@ pub fn answer(data: Value<'_>, out: &mut Emitter<'_>) {
     let answer = Answer::lenient(data);
     reasoning(&answer, out);
     if let Some(words) = non_empty_text(answer.content()) {
-        let channel = match raw_str(answer.phase()) {
-            "commentary" => Some(Channel::Commentary),
-            "final_answer" => Some(Channel::Final),
-            _ => None,
-        };
+        let channel = channel_of(answer.phase());
         out.emit(said(&answer, Some(words), channel), "/data/content");
     }
     for (n, request) in elements(answer.requests()).enumerate() {
@@ -35,8 +32,10 @@ pub fn answer(data: Value<'_>, out: &mut Emitter<'_>) {
     }
 }
 
-/// The id of a response: that of the provider, which all its parts have, else its own.
+/// The id of a response: that of the provider, which all its parts have, else its own. None of a call that the harness made itself: no request was
+/// sent, so it belongs to no interaction (1.0.102: recorded).
 fn response<'a>(answer: &Answer<'a>) -> Option<Text<'a>> {
+    answer.interaction()?;
     non_empty_text(answer.api_call()).or(non_empty_text(answer.id()))
 }
 

@@ -10,10 +10,11 @@ use super::files::TurnFiles;
 use super::state::State;
 use super::{answers, edits, prompts, results, session, usage};
 use crate::copilot::format::EventKind;
-use crate::copilot::notes::{agent_of, kind_of};
-use crate::copilot::plan::Plan;
+use crate::copilot::notes::{Notes, agent_of, is_rewind, kind_of};
+use crate::copilot::plan::{Plan, plan};
 use crate::copilot::readers::Event;
 use crate::copilot::snapshots::Snapshots;
+use crate::shared::log::LogEvents;
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, raw_str, text};
 
@@ -23,31 +24,12 @@ pub struct Events {
     state: State,
 }
 
-impl Events {
-    /// Events of the session with this id, with its snapshots.
-    pub fn new(session: Option<String>, snapshots: Snapshots) -> Events {
-        Events {
-            plan: Plan::default(),
-            state: State {
-                session,
-                snapshots,
-                ..State::default()
-            },
-        }
+impl LogEvents<Notes> for Events {
+    fn decide(&mut self, notes: &Notes) {
+        self.plan = plan(notes, self.state.snapshots.all());
     }
 
-    /// The snapshots of the session.
-    pub fn snapshots(&self) -> &Snapshots {
-        &self.state.snapshots
-    }
-
-    /// Takes what was decided.
-    pub fn decide(&mut self, plan: Plan) {
-        self.plan = plan;
-    }
-
-    /// The events of a record that the check has accepted.
-    pub fn record(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    fn record(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
         self.envelope(record, out);
         let data = record.value.member("data");
         let (Ok(kind), Some(data)) = (kind_of(record.value), data) else {
@@ -72,14 +54,27 @@ impl Events {
         outcome
     }
 
-    /// Time, id and agent of a record, and whether it is a copy.
-    pub fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
+    fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
         let agent = agent_of(record.value).map(|agent| agent.decode_lossy());
         self.state.speaker = hash64(agent.as_deref());
         out.set_source(self.state.session.as_deref(), agent.as_deref());
         self.with_header((record.number, record.value), |header| {
             out.set_header(header)
         });
+    }
+}
+
+impl Events {
+    /// Events of the session with this id, with its snapshots.
+    pub fn new(session: Option<String>, snapshots: Snapshots) -> Events {
+        Events {
+            plan: Plan::default(),
+            state: State {
+                session,
+                snapshots,
+                ..State::default()
+            },
+        }
     }
 
     fn with_header(
@@ -109,10 +104,10 @@ impl Events {
         let state = &mut self.state;
         match kind {
             EventKind::Omitted(outcome) => return outcome,
-            EventKind::SessionStart
-            | EventKind::SessionResume
-            | EventKind::SessionModelChange
-            | EventKind::SubagentConfigured => session::facts(state, data, out),
+            EventKind::SessionStart | EventKind::SessionResume => session::facts(state, data, out),
+            EventKind::SessionModelChange | EventKind::SubagentConfigured => {
+                return session::changes(state, kind.name(), data, out);
+            }
             EventKind::SessionContextChanged => session::context(state, data, out),
             EventKind::SessionShutdown => {
                 let sums = self.plan.sums.get(&record.number).copied();
@@ -126,6 +121,12 @@ impl Events {
             }
             EventKind::SessionError => session::error("error", data, out),
             EventKind::SessionInfo | EventKind::SessionWarning => {
+                if is_rewind(data) {
+                    let to = out.last_seq();
+                    let cut = self.plan.cut.get(&record.number).into_iter().flatten();
+                    cut.for_each(|snapshot| edits::cut(state, *snapshot, out));
+                    session::rewind(data, to, out);
+                }
                 let is_fork = self.plan.fork == Some(record.number);
                 session::notice(data, is_fork, out);
             }
@@ -143,6 +144,7 @@ impl Events {
             }
             EventKind::SystemMessage => prompts::system(data, out),
             EventKind::SystemNotification => prompts::notice(data, out),
+            EventKind::SkillInvoked => prompts::skill(data, out),
             EventKind::AssistantMessage => answers::answer(data, out),
             EventKind::ToolExecutionStart => {
                 answers::opens(state, record, data);

@@ -1,7 +1,7 @@
 //! What calls changed, by the diffs in their results, and what else changed in a turn, by its snapshot.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{CodeEdit, EditOp, SpanLink};
+use engram_core::event::{Author, CodeEdit, EditOp, MsgIn, SpanLink};
 use engram_core::hash::Hash;
 use engram_core::keys::{KeyMap, KeySet};
 use engram_core::steps::{Emitter, Record};
@@ -160,6 +160,18 @@ pub fn others(state: &State, turn: &Turn, record: &Record<'_>, out: &mut Emitter
             let call = start.and_then(|start| Start::lenient(start.member("data")?).id());
             other(state, file, non_empty_text(call), out);
         }
+    }
+}
+
+/// What is left of a turn that a rewind took out of the log: the prompt, and the files that changed and were not restored.
+pub fn cut(state: &State, snapshot: usize, out: &mut Emitter<'_>) {
+    let snapshot = state.snapshots.get(snapshot);
+    if let Some(words) = snapshot.and_then(|snapshot| snapshot.words.as_deref()) {
+        let words = Some(Text::Plain(words));
+        out.emit(MsgIn::user(Author::Person, words), Pointer::Root);
+    }
+    for file in snapshot.into_iter().flat_map(|snapshot| &snapshot.files) {
+        other(state, file, None, out);
     }
 }
 

@@ -7,7 +7,7 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use super::state::State;
-use crate::copilot::readers::{Attachment as File, Prompt};
+use crate::copilot::readers::{Attachment as File, Prompt, Skill};
 use crate::shared::media::base64_hash;
 use crate::shared::value::{Field, Value, elements, is_true, non_empty_text, raw_str, text};
 
@@ -76,6 +76,16 @@ fn attachment<'a>(state: &State, value: Value<'a>) -> Attachment<'a> {
 pub fn notice(data: Value<'_>, out: &mut Emitter<'_>) {
     let words = text(Prompt::lenient(data).content());
     out.emit(MsgIn::user(Author::Harness, words), CONTENT);
+}
+
+/// A skill that the model gets: its file, and what it says.
+pub fn skill(data: Value<'_>, out: &mut Emitter<'_>) {
+    let skill = Skill::lenient(data);
+    let input = ImplicitInput {
+        file: non_empty_text(skill.path()),
+        ..ImplicitInput::of_text("skill", text(skill.content()))
+    };
+    out.emit(Meta::Context(input), CONTENT);
 }
 
 /// The system prompt, as a hash.

@@ -1,13 +1,14 @@
 //! Runs of the session, sub-agents, hooks, permissions, compactions and errors.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Author, Decision, ImplicitInput, Meta, MsgIn, SessionFacts};
+use engram_core::event::{Author, Decision, ImplicitInput, Meta, MsgIn, Seq, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use super::state::State;
 use super::usage;
+use crate::copilot::format::rule;
 use crate::copilot::notes::fork_of;
 use crate::copilot::readers::{
     Agent, Compaction, Context, Failure, Hook, Notice, Permission, Session, Shutdown,
@@ -17,6 +18,8 @@ use crate::shared::value::{Value, count, is_true, non_empty_text, raw_str, text}
 
 /// How a run ends that nothing ended early.
 const ROUTINE: &str = "routine";
+/// What the notice of a rewind says if files were restored too.
+const RESTORED: &str = " and restored ";
 /// The data of a record.
 const DATA: Pointer<'static> = Pointer::At("/data");
 
@@ -30,6 +33,20 @@ pub fn facts(state: &mut State, data: Value<'_>, out: &mut Emitter<'_>) {
         ..of_context(state, &Context::lenient_opt(said.context()))
     };
     emit_facts(facts, DATA, out);
+}
+
+/// Another model or effort. Such a record may say only what was said before.
+pub fn changes(
+    state: &mut State,
+    name: &'static str,
+    data: Value<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    facts(state, data, out);
+    match out.has_events() {
+        true => Outcome::Mapped,
+        false => Outcome::duplicate(name, rule::FACTS_REPEATED),
+    }
 }
 
 /// Another directory or branch.
@@ -98,6 +115,15 @@ pub fn notice(data: Value<'_>, is_fork: bool, out: &mut Emitter<'_>) {
     let notice = Notice::lenient(data);
     let name = text(notice.warning().or(notice.info())).unwrap_or_default();
     out.emit(Meta::system(name, text(notice.message())), "/data/message");
+}
+
+/// The person went back. What was taken back is not in the log.
+pub fn rewind(data: Value<'_>, to: Option<Seq>, out: &mut Emitter<'_>) {
+    let words = text(Notice::lenient(data).message());
+    let files = words.is_some_and(|words| words.decode_lossy().contains(RESTORED));
+    if let Some(to) = to {
+        out.emit(Meta::Rewind { to, files }, "/data/message");
+    }
 }
 
 /// The person or a limit stopped the turn.
