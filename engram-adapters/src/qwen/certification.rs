@@ -26,6 +26,11 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
+    GapRow::new("usage.cache_write", Kind::Meta, |case| {
+        has_event(case, Kind::Meta, |usage| {
+            usage.is_meta("usage") && usage.0.pointer("/tokens/input").is_none()
+        })
+    }),
     GapRow::new("edit.big_file", Kind::CodeEdit, |case| {
         has_event(case, Kind::CodeEdit, is_diff)
     })

@@ -1,16 +1,10 @@
 //! Qwen Code: sessions under `~/.qwen/projects`, one file of JSON Lines each. A line has the envelope `uuid`, `parentUuid`, `sessionId`, and a
 //! message of parts (text, thought, call, result). Sub-agents have files of their own.
 
-use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
-use engram_core::descriptor::AdapterDescriptor;
-use engram_core::emit::Fault;
-use engram_core::head::Head;
-use engram_core::ledger::Outcome;
-use engram_core::steps::{Check, Conversion, Emitter, Record};
-
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
+use crate::shared::log::{Log, LogAdapter};
 
 #[cfg(feature = "conformance")]
 mod certification;
@@ -30,6 +24,7 @@ mod emit {
     pub mod telemetry;
     pub mod usage;
 }
+mod interface;
 mod notes;
 mod plan;
 mod revisions;
@@ -57,7 +52,7 @@ const SESSION_FILES: &[SessionFile] = &[SessionFile::new(("chats", 1), "", ".jso
 pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
-    let registration = Registration::new(&Qwen)
+    let registration = Registration::new(&ADAPTER)
         .with_tools(&descriptor::TOOLS)
         .with_homes(HOMES)
         .with_session_files(SESSION_FILES)
@@ -67,58 +62,10 @@ const fn registration() -> Registration {
     registration
 }
 
-struct Qwen;
-
-impl StreamAdapter for Qwen {
-    fn describe(&self) -> &'static AdapterDescriptor {
-        &descriptor::DESCRIPTOR
-    }
-
-    fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
-        detect::probe(head)
-    }
-
-    fn marks(&self) -> Vec<&'static str> {
-        mark::ALL.to_vec()
-    }
-
-    fn identify(&self, head: &Head<'_>) -> Identity {
-        detect::identify(head)
-    }
-
-    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
-        Box::new(Session {
-            notes: Notes::default(),
-            events: Events::new(init),
-        })
-    }
-}
-
-/// The conversion of one session, or of one sub-agent.
-struct Session {
-    notes: Notes,
-    events: Events,
-}
-
-impl Conversion for Session {
-    /// A line is written once, with an id and a time.
-    fn repeats_are_exact(&self) -> bool {
-        true
-    }
-
-    fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
-        self.notes.add(record, check)
-    }
-
-    fn decide(&mut self) {
-        self.events.decide(plan::plan(&self.notes));
-    }
-
-    fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-        self.events.record(record, out)
-    }
-
-    fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
-        self.events.envelope(record, out);
-    }
-}
+static ADAPTER: LogAdapter = LogAdapter {
+    descriptor: &descriptor::DESCRIPTOR,
+    marks: mark::ALL,
+    probe: detect::probe,
+    identify: detect::identify,
+    conversion: |init| Log::<Notes, _>::boxed(Events::new(init)),
+};

@@ -6,6 +6,7 @@ use engram_core::steps::{Check, Record};
 
 use super::format::LineKind;
 use super::readers::{Answer, Call, CallResult, Counts, Line, Message, Part, Response, Telemetry};
+use crate::shared::log::LogNotes;
 use crate::shared::value::{Field, Value, count, elements, raw_str, required, text};
 
 /// Where the parts of a message are.
@@ -77,9 +78,8 @@ pub(super) struct Notes {
     pub calls: Vec<u64>,
 }
 
-impl Notes {
-    /// Checks a record.
-    pub fn add(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+impl LogNotes for Notes {
+    fn add(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let kind = kind_of(record.value)?;
         let line = Line::strict(record.value, "")?;
         if let Some(message) = line.message() {
@@ -104,7 +104,9 @@ impl Notes {
         self.note(record.number, kind, &line);
         Ok(())
     }
+}
 
+impl Notes {
     fn note(&mut self, number: usize, kind: LineKind, line: &Line<'_>) {
         let parts = Message::lenient_opt(line.message()).parts();
         let calls = elements(parts).filter_map(|part| Part::lenient(part).call());

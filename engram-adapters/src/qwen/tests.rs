@@ -203,3 +203,47 @@ fn the_words_of_a_response_that_no_line_has_are_kept() {
         .find(|event| event["label"] == "system");
     assert_eq!(system.unwrap()["text"], "half");
 }
+
+#[test]
+fn a_text_of_the_responses_interface_may_have_a_phase() {
+    let message = |phase: &str| {
+        let part = json!({"text": "a1", "responsesMessage": {"id": "msg_1", "phase": phase}});
+        line("b", Some("a"), "assistant", said("model", json!([part])))
+    };
+    let plain = json!([{"text": "a1", "responsesMessage": {"id": "msg_1"}}]);
+    let plain = line("b", Some("a"), "assistant", said("model", plain));
+    let channel = |answer: Value| strict(&[prompt("a", None), answer])[3]["channel"].clone();
+    assert_eq!(channel(plain), Value::Null);
+    assert_eq!(channel(message("commentary")), "commentary");
+    assert_eq!(channel(message("final_answer")), "final");
+}
+
+#[test]
+fn a_call_that_a_person_rejected_is_denied() {
+    let statuses = |decision: &str| {
+        let call = json!([{"functionCall": {"id": "c", "name": "write_file", "args": {"file_path": "/p/n.md", "content": "n\n"}}}]);
+        let event = json!({
+            "event.name": "qwen-code.tool_call", "event.timestamp": "2026-11-28T10:00:00.000Z", "call_id": "c", "function_name": "write_file",
+            "function_args": {}, "duration_ms": 2052, "status": "cancelled", "execution_status": "not_started", "success": false, "decision": decision,
+            "tool_type": "native"
+        });
+        let notice = json!({"subtype": "ui_telemetry", "systemPayload": {"uiEvent": event}});
+        let error = "[Operation Cancelled] Reason: User did not allow tool call";
+        let mut answer = said(
+            "user",
+            json!([{"functionResponse": {"id": "c", "name": "write_file", "response": {"error": error}}}]),
+        );
+        answer["toolCallResult"] =
+            json!({"callId": "c", "status": "cancelled", "executionStatus": "not_started"});
+        let tape = strict(&[
+            prompt("a", None),
+            line("b", Some("a"), "assistant", said("model", call)),
+            line("c", Some("b"), "system", notice),
+            line("d", Some("c"), "tool_result", answer),
+        ]);
+        let result = tape.iter().find(|event| event["k"] == "tool.result");
+        result.unwrap()["status"].clone()
+    };
+    assert_eq!(statuses("reject"), "denied");
+    assert_eq!(statuses("accept"), "cancelled");
+}

@@ -15,9 +15,11 @@ use super::system;
 use super::telemetry;
 use super::usage;
 use crate::qwen::format::LineKind;
-use crate::qwen::notes::kind_of;
-use crate::qwen::plan::Plan;
+use crate::qwen::notes::{Notes, kind_of};
+use crate::qwen::plan::{Plan, plan};
 use crate::qwen::readers::{Line, Origin};
+use crate::qwen::side_info::interface;
+use crate::shared::log::LogEvents;
 use crate::shared::stated::emit_facts;
 use crate::shared::time::tape_time;
 use crate::shared::value::{non_empty_text, text};
@@ -34,26 +36,12 @@ pub struct Events {
     state: State,
 }
 
-impl Events {
-    /// Nothing is decided yet.
-    pub fn new(init: &SessionInit<'_>) -> Self {
-        Events {
-            plan: Plan::default(),
-            side_info: init.context.clone(),
-            root: None,
-            ends: Vec::new(),
-            is_first: true,
-            state: State::default(),
-        }
+impl LogEvents<Notes> for Events {
+    fn decide(&mut self, notes: &Notes) {
+        self.plan = plan(notes);
     }
 
-    /// Takes what was decided.
-    pub fn decide(&mut self, plan: Plan) {
-        self.plan = plan;
-    }
-
-    /// The events of a record that the check has accepted.
-    pub fn record(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    fn record(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
         self.envelope(record, out);
         let line = Line::lenient(record.value);
         if let Some(version) = text(line.version()) {
@@ -84,8 +72,7 @@ impl Events {
         }
     }
 
-    /// Time and id of a record, and whether it is a copy.
-    pub fn envelope(&self, record: &Record<'_>, out: &mut Emitter<'_>) {
+    fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
         let line = Line::lenient(record.value);
         let time = tape_time(line.timestamp());
         out.set_header(RecordHeader {
@@ -93,6 +80,23 @@ impl Events {
             id: text(line.uuid()),
             replay: line.forked_from().is_some(),
         });
+    }
+}
+
+impl Events {
+    /// Nothing is decided yet.
+    pub fn new(init: &SessionInit<'_>) -> Self {
+        Events {
+            plan: Plan::default(),
+            side_info: init.context.clone(),
+            root: None,
+            ends: Vec::new(),
+            is_first: true,
+            state: State {
+                interface: interface(init),
+                ..State::default()
+            },
+        }
     }
 
     /// Facts about the session that are new in this line.
@@ -140,11 +144,12 @@ impl Events {
             LineKind::Assistant => {
                 response(state, record, line, out);
                 if !self.plan.later.contains(&record.number) {
-                    let id = state.response_ids.remove(&record.number);
-                    usage::of_line(line, id.as_deref(), out);
+                    let request = state.request(record.number);
+                    usage::of_line(line, &request, out);
                 }
                 if let Some(of) = self.plan.usages.get(&record.number) {
-                    usage::of_earlier(record, *of, out);
+                    let request = state.request(*of);
+                    usage::of_earlier(record, (*of, &request), out);
                 }
             }
             LineKind::ToolResult => result(state, record, line, out),

@@ -9,8 +9,9 @@ use engram_core::tool_kind::ToolKind;
 use super::state::State;
 use crate::qwen::descriptor::TOOLS;
 use crate::qwen::notes::PARTS;
-use crate::qwen::readers::{Call, Line, Message, Part};
+use crate::qwen::readers::{Call, Line, Message, Part, Sent};
 use crate::shared::pending_calls::CallPlace;
+use crate::shared::phase::channel_of;
 use crate::shared::tool_table::mcp_server;
 use crate::shared::value::{Value, elements, is_true, non_empty_text, raw_str, text};
 
@@ -19,7 +20,8 @@ const BRIDGE: &str = "tool_call";
 
 /// The events of a response, without its tokens.
 pub fn response(state: &mut State, record: &Record<'_>, line: &Line<'_>, out: &mut Emitter<'_>) {
-    let id = state.response_ids.get(&record.number).cloned();
+    let request = state.requests.get(&record.number);
+    let id = request.and_then(|request| request.id.clone());
     let id = id.as_deref().map(Text::Plain);
     let parts = Message::lenient_opt(line.message()).parts();
     for (n, part) in elements(parts).enumerate() {
@@ -27,7 +29,10 @@ pub fn response(state: &mut State, record: &Record<'_>, line: &Line<'_>, out: &m
         if let Some(words) = non_empty_text(part.text()) {
             let said = MsgOut {
                 text: Some(words),
-                channel: is_true(part.thought()).then_some(Channel::Reasoning),
+                channel: match is_true(part.thought()) {
+                    true => Some(Channel::Reasoning),
+                    false => channel_of(Sent::lenient_opt(part.sent()).phase()),
+                },
                 model: non_empty_text(line.model()),
                 message_id: id,
                 redacted: false,

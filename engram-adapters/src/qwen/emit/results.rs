@@ -51,11 +51,15 @@ fn one(
         display: Display::lenient_opt(display.filter(|display| display.is_object())),
         shown: text(display),
     };
-    let status = status(&result, &answer, &returned);
-    let duration = count(result.duration());
-    let counted = returned
+    let noticed = returned
         .call_id
-        .and_then(|id| state.durations.remove(&hash64(id.raw())));
+        .and_then(|id| state.noticed.remove(&hash64(id.raw())));
+    let is_refused = noticed.is_some_and(|notice| notice.is_refused);
+    let status = match status(&result, &answer, &returned) {
+        Status::Cancelled if is_refused => Status::Denied,
+        status => status,
+    };
+    let duration = count(result.duration()).or(noticed.and_then(|notice| notice.duration));
     let printed = text(answer.output()).or(text(answer.error()));
     let exit = exit(&returned, printed);
     // What a command printed: the text for the model has it between lines of the harness.
@@ -76,7 +80,7 @@ fn one(
         truncated: is_cut,
         artifact: side_file(&returned.display),
         attachments: attachments(line, response),
-        duration_ms: duration.or(counted),
+        duration_ms: duration,
     };
     out.emit(event, Pointer::Item(PARTS, n));
     if let Some(printed) = printed.filter(|_| own.is_some()) {

@@ -6,16 +6,17 @@ use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 
-use super::state::State;
+use super::state::{NoticedCall, Request, State};
 use super::usage::of_event;
 use crate::qwen::format::rule;
+use crate::qwen::interface::Interface;
 use crate::qwen::notes::{EVENT, telemetry};
 use crate::qwen::plan::Counted;
 use crate::qwen::readers::Telemetry;
-use crate::shared::value::{Value, count, non_empty_text, raw_str, text};
+use crate::shared::value::{Value, count, non_empty_text, owned, raw_str, text};
 
 /// The most calls whose result is awaited.
-const MAX_DURATIONS: usize = 10_000;
+const MAX_CALLS: usize = 10_000;
 
 /// A request. One without a line of a response, such as a request for a summary, has tokens of its own.
 pub fn response(
@@ -28,11 +29,11 @@ pub fn response(
     match counted {
         Some(Counted::Agent) => Outcome::bookkeeping(name, rule::TELEMETRY_AGENT),
         Some(Counted::Response(of)) => {
-            if let Some(id) = non_empty_text(event.response_id()) {
-                state
-                    .response_ids
-                    .insert(of, id.decode_lossy().into_owned());
-            }
+            let request = Request {
+                id: owned(event.response_id()),
+                interface: Interface::named(raw_str(event.interface())),
+            };
+            state.requests.insert(of, request);
             Outcome::duplicate(name, rule::TELEMETRY_RESPONSE)
         }
         Some(Counted::Call) | None => {
@@ -79,17 +80,21 @@ pub fn call(
             return Outcome::Mapped;
         }
     }
-    if let (Some(id), Some(duration)) = (text(event.call_id()), count(event.duration()))
-        && state.durations.len() < MAX_DURATIONS
-    {
-        state.durations.insert(hash64(id.raw()), duration);
-    }
     // `auto_accept` is also the decision where nobody was asked.
     let decision = match raw_str(event.decision()) {
         "accept" | "modify" => Some(Decision::Allow),
         "reject" => Some(Decision::Deny),
         _ => None,
     };
+    if let Some(id) = text(event.call_id())
+        && state.noticed.len() < MAX_CALLS
+    {
+        let noticed = NoticedCall {
+            duration: count(event.duration()),
+            is_refused: decision == Some(Decision::Deny),
+        };
+        state.noticed.insert(hash64(id.raw()), noticed);
+    }
     let Some(decision) = decision else {
         return Outcome::duplicate(name, rule::TELEMETRY_CALL);
     };

@@ -1,32 +1,39 @@
 //! The tokens of a response. `promptTokenCount` has those from the cache in it, and `totalTokenCount` tells whether the reasoning is part of
-//! `candidatesTokenCount` (interfaces of OpenAI and Anthropic) or beside it (those of Gemini).
+//! `candidatesTokenCount` (interfaces of OpenAI and Anthropic) or beside it (those of Gemini). With Anthropic's interface the prompt also has the
+//! tokens in it that went to the cache (0.24.4: recorded). They are in no record, so such a response has no `input`.
 
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{Meta, Tokens, Usage};
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
+use super::state::Request;
+use crate::qwen::interface::Interface;
 use crate::qwen::notes::{counts, counts_of_event};
 use crate::qwen::readers::{Counts, Line, Telemetry};
 use crate::shared::time::tape_time;
-use crate::shared::value::{Field, count, non_empty_text, text};
+use crate::shared::value::{Field, count, non_empty_text, raw_str, text};
 
 /// The usage of a response, directly behind its last event.
-pub fn of_line(line: &Line<'_>, message_id: Option<&str>, out: &mut Emitter<'_>) {
+pub fn of_line(line: &Line<'_>, request: &Request, out: &mut Emitter<'_>) {
     let Some(counts) = line.usage() else {
         return;
     };
     let usage = Usage {
-        message_id: message_id.map(Text::Plain),
+        message_id: request.id.as_deref().map(Text::Plain),
         model: non_empty_text(line.model()),
-        tokens: tokens(&Counts::lenient(counts)),
+        tokens: tokens(&Counts::lenient(counts), request.interface),
         ..Usage::default()
     };
     out.emit(Meta::Usage(usage), Pointer::At("/usageMetadata"));
 }
 
 /// The usage of a response whose last event is in this record: that of a sub-agent, which has a line for each call.
-pub fn of_earlier(record: &Record<'_>, number: usize, out: &mut Emitter<'_>) {
+pub fn of_earlier(
+    record: &Record<'_>,
+    (number, request): (usize, &Request),
+    out: &mut Emitter<'_>,
+) {
     let Some(mut again) = record.others.get(number) else {
         return;
     };
@@ -39,12 +46,13 @@ pub fn of_earlier(record: &Record<'_>, number: usize, out: &mut Emitter<'_>) {
         id: text(line.uuid()),
         replay: line.forked_from().is_some(),
     };
-    out.of_record(number, header, |out| of_line(&line, None, out));
+    out.of_record(number, header, |out| of_line(&line, request, out));
 }
 
 /// The usage of a request without a response in the log. None if nothing was counted.
 pub fn of_event<'a>(event: &Telemetry<'a>) -> Option<Usage<'a>> {
-    let tokens = counted(counts_of_event(event));
+    let interface = Interface::named(raw_str(event.interface()));
+    let tokens = counted(counts_of_event(event), interface);
     let is_nothing = [tokens.input, tokens.cache_read, tokens.output]
         .iter()
         .all(|count| count.is_none_or(|count| count == 0));
@@ -56,8 +64,8 @@ pub fn of_event<'a>(event: &Telemetry<'a>) -> Option<Usage<'a>> {
     })
 }
 
-fn tokens(of: &Counts<'_>) -> Tokens {
-    let mut tokens = counted(counts(of));
+fn tokens(of: &Counts<'_>, interface: Interface) -> Tokens {
+    let mut tokens = counted(counts(of), interface);
     // What tools of the provider put into the prompt is counted beside it.
     if let Some(of_tools) = count(of.tool_use()) {
         tokens.input = tokens.input.and_then(|input| input.checked_add(of_tools));
@@ -66,10 +74,11 @@ fn tokens(of: &Counts<'_>) -> Tokens {
 }
 
 /// Tokens by the counts of prompt, cache, output, reasoning, and all together.
-fn counted(counts: [Field<'_>; 5]) -> Tokens {
+fn counted(counts: [Field<'_>; 5], interface: Interface) -> Tokens {
     let [prompt, cached, output, thoughts, total] = counts.map(count);
+    let prompt_alone = prompt.filter(|_| interface == Interface::Usual);
     Tokens {
-        input: prompt.and_then(|prompt| prompt.checked_sub(cached.unwrap_or(0))),
+        input: prompt_alone.and_then(|prompt| prompt.checked_sub(cached.unwrap_or(0))),
         cache_read: cached,
         output: whole_output(prompt, output, thoughts, total),
         reasoning: thoughts,
