@@ -38,7 +38,7 @@ pub struct Replay {
     last_removed: HashMap<(i64, Key), usize>,
     /// The last text of each file (and the last whole one), and where lines of `removed` stood in it: before the line with this number, from 0.
     pub now: Vec<(State, Vec<(usize, usize)>)>,
-    /// True if a call changed a file, and its tape does not say how.
+    /// True if a call changed a file since its whole text was seen last, and its tape does not say how.
     pub has_lost: bool,
     /// True if there were too many steps.
     pub is_cut: bool,
@@ -74,6 +74,7 @@ pub fn replay(
         gone: HashMap::new(),
         last_whole: HashMap::new(),
         touched: HashSet::new(),
+        lost: HashSet::new(),
         earlier: until(files).collect(),
         order: 0,
         at: 0,
@@ -88,6 +89,7 @@ pub fn replay(
     }
     making.states_of_now();
     let mut found = making.found;
+    found.has_lost = !making.lost.is_empty();
     found.steps = steps;
     Ok(found)
 }
@@ -102,6 +104,8 @@ struct Making<'a> {
     last_whole: HashMap<i64, (State, Vec<(usize, usize)>)>,
     /// Files that a call has changed, nobody knows how.
     touched: HashSet<i64>,
+    /// Files that a call has changed since their whole text was seen last, nobody knows how.
+    lost: HashSet<i64>,
     /// Earlier names of the file, by when a commit gave it another one.
     earlier: Vec<(i64, i64)>,
     order: usize,
@@ -126,7 +130,7 @@ impl Making<'_> {
                 }
             }
             Kind::Lost => {
-                self.found.has_lost = true;
+                self.lost.insert(step.file);
                 self.touched.insert(step.file);
                 self.now
                     .entry(step.file)
@@ -297,9 +301,22 @@ impl Making<'_> {
             if !gone.is_empty() {
                 self.found.remove(at, step.file, &gone);
             }
+            if self.may_be_parts(&new, &step.after) {
+                self.lost.insert(step.file);
+            }
         }
         self.touched.insert(step.file);
         self.keep_piece(step.file, step.after.clone(), new, at);
+    }
+
+    /// True if a piece ends in lines that the text does not have: a string that was replaced may begin and end within a line.
+    fn may_be_parts(&self, origins: &[Origin], lines: &[Key]) -> bool {
+        let is_missing = |(origin, key): (&Origin, &Key)| {
+            matches!(origin, Origin::Made(_)) && letters(*key) > 0 && !self.wanted.contains(key)
+        };
+        let mut ends = origins.iter().zip(lines);
+        let first = ends.next();
+        first.into_iter().chain(ends.next_back()).any(is_missing)
     }
 
     /// Lines at the end of a known text, or a piece.
@@ -416,6 +433,9 @@ impl Making<'_> {
         };
         if state.whole && *state.lines == *self.asked.lines {
             self.found.same.push(state.clone());
+        }
+        if step.whole() {
+            self.lost.remove(&step.file);
         }
         self.keep(state.clone());
         self.now.insert(step.file, state);
