@@ -37,7 +37,9 @@ pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<E
         let wanted = args.bounds.skip.saturating_add(args.bounds.limit);
         let mut take = |found: Match| {
             if (args.bounds.skip..wanted).contains(&total) {
-                let what = format!("{} {}", found.kind, found.member);
+                let time = found.t.as_deref().and_then(|t| t.get(..16));
+                let time = time.unwrap_or("at an unknown time").replace('T', " ");
+                let what = format!("{time}  {} {}", found.kind, found.member);
                 page.add(&found, || text(&found.quote, &what, width));
             }
             total += 1;
