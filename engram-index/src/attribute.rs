@@ -103,11 +103,16 @@ impl Replay {
             .map(|(key, _)| *key)
             .collect();
         for (key, answer) in text.iter().zip(answers) {
-            if answer.why == Some(Why::Nobody) && made.contains(key) {
+            if is_doubtful(answer) && made.contains(key) {
                 answer.why = Some(Why::Unclear);
             }
         }
     }
+}
+
+/// True for a line that is said to be of no call, or of one that nobody can read: an equal line of a call is a better reason.
+const fn is_doubtful(answer: &Line) -> bool {
+    matches!(answer.why, Some(Why::Nobody | Why::NoText))
 }
 
 /// Of a line with the hash of a line that a call left in this file, nobody can say that no session left it either.
@@ -117,7 +122,7 @@ fn doubt_by_hash(
     text: &str,
     answers: &mut [Line],
 ) -> rusqlite::Result<()> {
-    if !answers.iter().any(|line| line.why == Some(Why::Nobody)) {
+    if !answers.iter().any(is_doubtful) {
         return Ok(());
     }
     let sql = format!(
@@ -130,7 +135,7 @@ fn doubt_by_hash(
         .collect::<rusqlite::Result<_>>()?;
     for (line, answer) in line_key::lines(text).zip(answers) {
         let is_left = || !line.trim().is_empty() && left.contains(&digest(&Hash::of_text(line)));
-        if answer.why == Some(Why::Nobody) && is_left() {
+        if is_doubtful(answer) && is_left() {
             answer.why = Some(Why::Unclear);
         }
     }
