@@ -133,20 +133,22 @@ fn prompts(facts: &[Note], snapshots: &[Snapshot], plan: &mut Plan) -> PlaceMap<
     };
     let mut found = PlaceMap::default();
     for (at, snapshot) in snapshots.iter().enumerate() {
-        let time = snapshot.time;
-        match named.get(&snapshot.prompt) {
-            Some(Some(only)) => drop(found.insert(*only, at)),
-            None if tell_apart => {
-                let is_later = |rewind: &&(i64, usize)| time.is_some_and(|time| rewind.0 >= time);
-                if let Some((_, notice)) = rewinds.iter().find(is_later) {
-                    plan.cut.entry(*notice).or_default().push(at);
-                }
+        if let Some(Some(only)) = named.get(&snapshot.prompt) {
+            found.insert(*only, at);
+            continue;
+        }
+        let Some(time) = snapshot.time else {
+            continue;
+        };
+        // A prompt has one snapshot.
+        let prompt = before(time).filter(|prompt| !found.contains_key(prompt));
+        let rewind = rewinds.iter().find(|(rewind, _)| *rewind >= time);
+        match (prompt, rewind) {
+            (Some(prompt), rewind) if !tell_apart || rewind.is_none() => {
+                found.insert(prompt, at);
             }
-            _ => {
-                if let Some(prompt) = time.and_then(before) {
-                    found.insert(prompt, at);
-                }
-            }
+            (_, Some((_, notice))) => plan.cut.entry(*notice).or_default().push(at),
+            _ => {}
         }
     }
     found

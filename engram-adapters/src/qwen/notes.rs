@@ -7,7 +7,7 @@ use engram_core::steps::{Check, Record};
 use super::format::LineKind;
 use super::readers::{Answer, Call, CallResult, Counts, Line, Message, Part, Response, Telemetry};
 use crate::shared::log::LogNotes;
-use crate::shared::value::{Field, Value, count, elements, raw_str, required, text};
+use crate::shared::value::{Field, Value, count, elements, has_members, raw_str, required, text};
 
 /// Where the parts of a message are.
 pub(super) const PARTS: &str = "/message/parts";
@@ -192,7 +192,7 @@ pub(super) fn display_of(display: Field<'_>) -> &'static str {
     };
     let kind = display.member("type");
     // A form that has a type has it as a text. That of commands has no members but those of the table.
-    if kind.is_some_and(|kind| kind.text().is_none()) {
+    if has_members(display, &["type"]) && kind.and_then(Value::text).is_none() {
         return "shell";
     }
     match raw_str(kind) {

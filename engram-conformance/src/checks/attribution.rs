@@ -47,12 +47,11 @@ pub fn has_other_agents(case: &Case<'_>, real: &RealEdit) -> bool {
             .any(|call| is_edit_of(case, call, &real.file) && !has_change(call))
 }
 
-/// True if several calls or agents ran at the same time, and a state of the file after a change has what the edit left.
+/// True if several calls or agents ran at the same time, or the log names no call, and a state of the file after a change has what the edit left.
 pub fn has_happened(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
-    if !["parallel_calls", "subagent"]
-        .iter()
-        .any(|scenario| case.scenarios.contains(scenario))
-    {
+    let is_of_no_call = edits.call_chain.iter().all(|id| id.is_empty());
+    let scenarios = ["parallel_calls", "subagent"];
+    if !is_of_no_call && !scenarios.iter().any(|name| case.scenarios.contains(name)) {
         return false;
     }
     let calls: Vec<&Call> = edits
