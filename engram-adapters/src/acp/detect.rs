@@ -35,10 +35,10 @@ pub(super) fn first_session(first: &[u8]) -> Option<String> {
     })
 }
 
-/// True for the first bytes of a log.
+/// True for the first bytes of a log, which may end within a line.
 pub(super) fn begins(first: &[u8]) -> bool {
-    let mut lines = first.split(|byte| *byte == b'\n').take(2);
-    lines.any(|line| std::str::from_utf8(line).is_ok_and(|line| mark_of(line).is_some()))
+    let has = |name: &[u8]| memmem::find(first, name).is_some();
+    has(b"\"engram-acp\"") || has(b"\"dir\"") && has(b"\"jsonrpc\"")
 }
 
 fn mark_of(line: &str) -> Option<&'static str> {

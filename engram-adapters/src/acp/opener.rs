@@ -10,13 +10,15 @@ use engram_core::limits::Limits;
 
 use super::detect::{begins, first_session};
 use super::message::{at, is_out, session_of};
+use crate::open::found;
 use crate::open::store::{Export, OpenedStore, Opener, Store, StoredSession};
-use crate::open::{beginning, found};
 use crate::session_form::{FormPlace, SessionForm};
 use crate::shared::value::{StructuralIndex, Value, owned, parse, raw_str};
 
 /// Where `engram acp` keeps its logs, below the data directory.
 pub(super) const HOME: &str = "engram/acp";
+/// How much of a log is searched for its session.
+const HEAD: u64 = 256 << 10;
 const KIND: &str = "log of an ACP connection";
 /// A log of more sessions is one artifact.
 const MAX_SESSIONS: usize = 256;
@@ -35,7 +37,10 @@ pub(super) const FORMS: &[SessionForm] = &[SessionForm {
         FormPlace::Stored(..) => None,
         FormPlace::File(path) => {
             let is_log = path.parent()?.ends_with(HOME) && path.extension()? == "jsonl";
-            is_log.then(|| beginning(path).ok().as_deref().and_then(first_session))?
+            let mut first = Vec::new();
+            let log = is_log.then(|| found(path).ok())??;
+            log.take(HEAD).read_to_end(&mut first).ok()?;
+            first_session(&first)
         }
     },
 }];
@@ -183,6 +188,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::open::beginning;
     use crate::sessions::{FoundSessions, SessionFinder, SessionOptions};
 
     fn found(path: &Path) -> FoundSessions {
