@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::homes::{at_home, home};
 use crate::{claude_file, text};
 
-/// Sends requests to a server in this home, and returns the answers by the order of the requests. Each request comes behind a line that is none.
+/// Sends requests to a server in this home, and returns the answers by the order of the requests. Before each request stands a line that no request is.
 fn answers(home: &Path, requests: &[(&str, Value)]) -> Vec<Value> {
     let mut child = at_home(home, &["mcp"])
         .stdin(Stdio::piped())
