@@ -316,6 +316,7 @@ mod tests {
             serde_json::json!({"harness": "toy", "session_id": "a", "more_sessions": ["b"]}),
             serde_json::json!({"harness": "toy", "session_id": "b"}),
             serde_json::json!({"harness": "toy", "session_id": "b", "agent_id": "c"}),
+            serde_json::json!({"harness": "toy", "prompts": 1}),
             serde_json::json!({"harness": "toy"}),
             serde_json::json!({"harness": "other", "session_id": "a"}),
         ] {
