@@ -228,7 +228,7 @@ fn fill(db: &Connection, item: &mut Item, hit: &Hit, query: &Query<'_>) -> rusql
         item.started_by = call.started_by(db)?;
         let before = call.before(db)?;
         (item.said, item.reasoning) = (before.said, before.thought);
-        item.change = call.change();
+        item.change = call.change(item.file.as_deref().unwrap_or_default());
     }
     item.call = Some(call.info);
     if let (Some(call), Some(t)) = (&mut item.call, hit.t)

@@ -275,9 +275,9 @@ fn events(
     let mut items = Vec::new();
     for (hit, share) in hits.into_iter().skip(query.skip).take(query.limit) {
         let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq), query.keys)?;
+        let file = path_of(db, hit.file)?;
         items.push(Event {
             what: hit.what.as_str(),
-            file: path_of(db, hit.file)?,
             before_range: hit.before,
             after_range: hit.after,
             confirmed: hit.is_confirmed(),
@@ -289,11 +289,12 @@ fn events(
                 call.prompt(db)?
             },
             change: if with_change && query.words == Words::All {
-                call.change()
+                call.change(&file)
             } else {
                 None
             },
             call: call.info,
+            file,
         });
     }
     Ok(Events {

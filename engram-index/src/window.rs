@@ -239,11 +239,11 @@ impl Call {
         Ok(before)
     }
 
-    /// What the call was asked to change, as a diff; else its arguments, string by string.
-    pub fn change(&self) -> Option<Quote> {
+    /// What the call was asked to change in a file, as a diff; else its arguments, string by string.
+    pub fn change(&self, file: &str) -> Option<Quote> {
         let path = self.path.as_ref()?;
         let args = self.args()?;
-        let mut text = difference(&Arguments::of(&args));
+        let mut text = difference(&Arguments::of(&args), file);
         let has_difference = !text.is_empty();
         names::strings(&args, &mut |key, value| {
             if !has_difference && text.len() < CHANGE_CHARS * 4 {
@@ -312,16 +312,17 @@ pub struct Before {
     pub thought: Vec<Quote>,
 }
 
-/// The change that arguments ask for: lines behind `-`, `+` or a space.
-fn difference(arguments: &Arguments) -> String {
+/// The change of a file that arguments ask for: lines behind `-`, `+` or a space. All changes, if a patch does not name the file: it may move it.
+fn difference(arguments: &Arguments, file: &str) -> String {
+    let own = arguments.patch_of(file);
+    let patches = own.map_or(&*arguments.patches, std::slice::from_ref);
     let mut text = String::new();
     let mut add = |sign: char, line: &str| {
         if text.len() < CHANGE_CHARS * 4 {
             text.push_str(&format!("{sign}{line}\n"));
         }
     };
-    for (sign, line) in arguments
-        .patches
+    for (sign, line) in patches
         .iter()
         .flat_map(|patch| patch.hunks.iter().flatten())
     {
@@ -375,5 +376,23 @@ pub fn quote(path: &Path, seq: i64, text: &str, chars: usize, keys: Keys) -> Quo
         from: format!("{}#{seq}", path.to_string_lossy()),
         text: text_shown,
         cut: end.is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_change_of_a_file_is_its_part_of_a_patch() {
+        let patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-a\n+b\n*** Add File: src/c.py\n+c\n*** End Patch";
+        let arguments = Arguments::of(&json!({"input": patch}));
+        let of = |file| difference(&arguments, file);
+        assert_eq!(
+            [of("/p/src/a.py"), of("/p/src/c.py"), of("/p/moved.py")],
+            ["-a\n+b\n", "+c\n", "-a\n+b\n+c\n"]
+        );
     }
 }

@@ -212,7 +212,7 @@ fn homes_and_filters_are_as_for_every_command() {
 #[test]
 fn what_is_no_log_is_an_error_and_no_table() {
     let gone = run(&["drift", "/nowhere/at/all"]);
-    assert_eq!((code(&gone), gone.stdout.len()), (6, 0));
+    assert_eq!((code(&gone), gone.stdout.len()), (3, 0));
     let notes = directory_of(&[("notes.jsonl", "hello\n")]);
     let output = run(&["drift", text(notes.path()), "--error-format", "json"]);
     assert_eq!(code(&output), 3);
