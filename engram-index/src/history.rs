@@ -288,11 +288,9 @@ fn events(
             } else {
                 call.prompt(db)?
             },
-            change: if with_change && query.words == Words::All {
-                call.change(&file)
-            } else {
-                None
-            },
+            change: (with_change && query.words == Words::All)
+                .then(|| call.change(&file))
+                .flatten(),
             call: call.info,
             file,
         });

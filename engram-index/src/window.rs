@@ -322,10 +322,7 @@ fn difference(arguments: &Arguments, file: &str) -> String {
             text.push_str(&format!("{sign}{line}\n"));
         }
     };
-    for (sign, line) in patches
-        .iter()
-        .flat_map(|patch| patch.hunks.iter().flatten())
-    {
+    for (sign, line) in patches.iter().flat_map(|it| it.hunks.iter().flatten()) {
         add(*sign, line);
     }
     for strings in &arguments.replaced {
