@@ -16,7 +16,7 @@ pub fn is_session(overview: &Overview) -> bool {
     has_work || overview.session_id.is_some() || overview.start.is_some()
 }
 
-/// What a command says where the filters leave nothing of so many inputs.
+/// What a command says if the filters leave nothing. `inputs` is how many there were.
 pub fn none_fits(inputs: u64) -> String {
     format!(
         "none of {} fits the filters: each is a session or a sub-agent",

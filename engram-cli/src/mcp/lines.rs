@@ -59,7 +59,7 @@ fn write(message: &impl Serialize) -> io::Result<()> {
     out.flush()
 }
 
-/// Passes messages on, and answers lines that are none.
+/// Passes messages on. Any other line gets an error as its answer.
 fn read(
     mut input: impl BufRead,
     messages: &Sender<ClientJsonRpcMessage>,

@@ -96,7 +96,7 @@ pub fn by_client(
         false => EditOp::Create,
     };
     let mut event = CodeEdit::new(op, file);
-    // The client writes other line ends, or a byte order mark, if it is told so (Qwen Code).
+    // If the agent asks for it, the client writes CRLF or a byte order mark (Qwen Code).
     let is_as_sent = raw_str(params("_meta/lineEnding")) != "crlf"
         && !params("_meta/bom").is_some_and(Value::is_true);
     if let Some(content) = connection.whole(content.as_deref()).filter(|_| is_as_sent) {

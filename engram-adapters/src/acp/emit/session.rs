@@ -20,7 +20,7 @@ const RESULT: Pointer<'static> = Pointer::At("/m/result");
 const UPDATE_AT: &str = "/m/params/update";
 const UPDATE: Pointer<'static> = Pointer::At(UPDATE_AT);
 
-/// A request that begins a session, or goes on with one. A fork that the agent refused is none.
+/// A request that begins a session, or goes on with one. If the agent refused a fork, no session began.
 pub fn begin(kind: MessageKind, record: &Record<'_>, is_begun: bool, out: &mut Emitter<'_>) {
     let is_fork = kind == MessageKind::Fork;
     if is_fork && !is_begun {

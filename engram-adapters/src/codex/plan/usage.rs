@@ -129,7 +129,7 @@ impl State {
         }
     }
 
-    /// True for an event whose counts a record has, and for one that is said again in another process. In a log without records it is never true.
+    /// True if a record has the counts of the event, or if a later process writes the last event again. False in a log without records.
     fn repeats_record(&mut self, last: Counts, total: Option<Counts>) -> bool {
         let is_again = self.said.replace((last, total)) == Some((last, total));
         if let Some(left) = self.records.get_mut(&last).filter(|left| **left > 0) {
