@@ -342,6 +342,7 @@ pub(crate) fn list_state(directory: &Path) -> Option<(String, u64, i64)> {
     Some((path.to_str()?.to_owned(), state.len(), modified(&state)))
 }
 
+/// When a file was written, in nanoseconds since 1970; 0 if nobody knows.
 fn modified(state: &fs::Metadata) -> i64 {
     let modified = state
         .modified()

@@ -200,10 +200,10 @@ pub struct Mention {
     pub share: f64,
     /// The path of the tape.
     pub tape: String,
-    /// The kind of the event, unless the tape is gone.
+    /// The kind of the event, unless the tape is gone or another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Its words, unless the tape is gone.
+    /// Its words, unless the tape is gone or another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<Quote>,
 }

@@ -77,6 +77,7 @@ pub fn mentions(
         .collect()
 }
 
+/// Reads the words of a speech from its tape: none if the file is gone or another one. `keys` says whether secrets are shown.
 fn mention(db: &Connection, speech: i64, share: f64, keys: Keys) -> rusqlite::Result<Mention> {
     let sql = "SELECT tape, offset FROM speech WHERE id = ?1";
     let (tape, offset) = db

@@ -164,6 +164,7 @@ impl Sweep<'_> {
             .join(version.to_string())
     }
 
+    /// Installs the version with the packages that its scenarios need, unless it is there.
     fn install(
         &self,
         version: &Version,

@@ -211,6 +211,7 @@ impl SessionSource {
         Ok(SessionSource::converted(converted, origin, options))
     }
 
+    /// Converts the whole text by an adapter that somebody named and that cannot read a stream.
     fn text_only(
         registration: &'static Registration,
         mut input: Input<Reader<Text>>,

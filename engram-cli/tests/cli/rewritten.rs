@@ -328,6 +328,17 @@ impl World {
         lines
     }
 
+    /// The names that `git` finds for a file in the commits before.
+    fn earlier_names(&self, commit: &str, path: &str) -> BTreeSet<String> {
+        let options = ["log", "--follow", "-M", "--diff-filter=R", "--format="];
+        let out = self.git(
+            &[&options[..], &["--name-status", commit, "--", path]].concat(),
+            "",
+        );
+        let old = |line: &str| line.split('\t').nth(1).map(str::to_owned);
+        out.lines().filter_map(old).collect()
+    }
+
     /// `engram explain --commit`: the lines that a commit adds, by file and number, each with its call.
     fn added(&self, commit: &str) -> BTreeMap<(String, u64), Option<String>> {
         let mut added = BTreeMap::new();
@@ -365,6 +376,16 @@ struct Tally {
     given: usize,
     added: usize,
     differences: usize,
+    /// Lines whose call is unknown since the history no longer shows that their file was renamed.
+    hidden: usize,
+}
+
+/// Whether a history shows all renames of a file that another one shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Renames {
+    Shown,
+    /// A file that was added and renamed before the joined commit is one that the commit adds.
+    Hidden,
 }
 
 impl Tally {
@@ -401,14 +422,26 @@ impl Tally {
     ) {
         let all: BTreeSet<&K> = one.keys().chain(other.keys()).collect();
         for key in all {
-            self.added += 1;
-            if one.get(key) != other.get(key) {
+            let place = format!("{place} {key:?}");
+            self.compare_line(one.get(key), other.get(key), Renames::Shown, &place);
+        }
+    }
+
+    /// Of a file whose rename the second history hides, a call may be unknown there. It may not be another one.
+    fn compare_line(
+        &mut self,
+        one: Option<&Option<String>>,
+        other: Option<&Option<String>>,
+        renames: Renames,
+        place: &str,
+    ) {
+        self.added += 1;
+        match (one == other, renames, other) {
+            (true, _, _) => {}
+            (false, Renames::Hidden, Some(None)) => self.hidden += 1,
+            _ => {
                 self.differences += 1;
-                println!(
-                    "other: {place} {key:?}: {:?} and {:?}",
-                    one.get(key),
-                    other.get(key)
-                );
+                println!("other: {place}: {one:?} and {other:?}");
             }
         }
     }
@@ -427,7 +460,7 @@ fn answers_stay_when_commits_are_rebased_and_squashed() {
     let root = world.git(&["hash-object", "-t", "tree", "-w", "--stdin"], "");
     let begin = |name: &str| world.git(&["commit-tree", &root, "-m", name], "");
     let (mut last, mut last_of_ten) = (begin("one"), begin("ten"));
-    let mut known: HashMap<String, Vec<Option<String>>> = HashMap::new();
+    let mut known: HashMap<String, (Vec<Option<String>>, Renames)> = HashMap::new();
     for (at, (id, tree)) in world.commits.iter().enumerate() {
         let of_tree = format!("{id}^{{tree}}");
         last = world.git(&["commit-tree", &of_tree, "-p", &last, "-m", "rebased"], "");
@@ -480,23 +513,27 @@ fn answers_stay_when_commits_are_rebased_and_squashed() {
             );
             if ends_ten {
                 let joined = world.blame(&last_of_ten, path);
-                squashed.judge(&tree[path], &joined, &format!("squashed {at} {path}"));
-                squashed.compare(
-                    &numbered(&answers),
-                    &numbered(&joined),
-                    &format!("squashed {at} {path}"),
-                );
-                known.insert(path.clone(), answers);
+                let place = format!("squashed {at} {path}");
+                squashed.judge(&tree[path], &joined, &place);
+                let names = world.earlier_names(id, path);
+                let renames = match names.is_subset(&world.earlier_names(&last_of_ten, path)) {
+                    true => Renames::Shown,
+                    false => Renames::Hidden,
+                };
+                for (number, (one, other)) in (1..).zip(answers.iter().zip(&joined)) {
+                    let place = format!("{place} {number}");
+                    squashed.compare_line(Some(one), Some(other), renames, &place);
+                }
+                known.insert(path.clone(), (answers, renames));
             }
         }
         if ends_ten {
             squashed.commits += 1;
             for ((path, line), call) in world.added(&last_of_ten) {
-                let of_blame = known
-                    .get(&path)
-                    .and_then(|answers| answers.get(line as usize - 1));
-                squashed.added += 1;
-                squashed.differences += usize::from(of_blame != Some(&call));
+                let (answers, renames) = &known[&path];
+                let of_blame = answers.get(line as usize - 1);
+                let place = format!("--commit of the joined {path} {line}");
+                squashed.compare_line(of_blame, Some(&call), *renames, &place);
             }
         }
     }

@@ -80,7 +80,8 @@ impl<'r> SecondRead<'r> {
         self.out.start()
     }
 
-    /// Emits one record. `raw` is its text if it was not accepted.
+    /// Emits one record by its verdict. `value` is there if it could be parsed; `text` is read of omitted and repeated records, `raw` of
+    /// rejected ones.
     pub(super) fn record(
         &mut self,
         number: usize,

@@ -79,7 +79,7 @@ pub fn item(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked 
 /// A text of the agent that `exec --json` prints.
 pub fn item_text(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>) -> Checked {
     check.gives(EventKind::MsgOut, Pointer::At("/item/text"))?;
-    required(
+    required_text(
         item_of(record)?.first_member("text"),
         "/item/text",
         "a text",
@@ -88,7 +88,7 @@ pub fn item_text(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>) ->
 
 /// The end of a call that `exec --json` prints.
 pub fn item_completed(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked {
-    required(
+    required_text(
         item_of(record)?.first_member("id"),
         "/item/id",
         "the id of a call",
@@ -103,7 +103,8 @@ fn item_of<'a>(record: &Record<'a>) -> Result<Value<'a>, Fault> {
     item.ok_or_else(|| Fault::malformed("/item", "an item", "nothing"))
 }
 
-fn required(field: Field<'_>, at: &'static str, what: &'static str) -> Checked {
+/// Checks that a field is a string; an empty one will do.
+fn required_text(field: Field<'_>, at: &'static str, what: &'static str) -> Checked {
     match text(field) {
         Some(_) => Ok(Facts::default()),
         None => Err(Fault::malformed(at, what, "nothing")),
@@ -118,7 +119,7 @@ pub fn event(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked
 /// An answer.
 pub fn event_message(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>) -> Checked {
     check.gives(EventKind::MsgOut, Pointer::At(record.at))?;
-    required(
+    required_text(
         PrintedEvent::strict(record.value, record.at)?.message(),
         "/msg/message",
         "a text",
@@ -128,7 +129,7 @@ pub fn event_message(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>
 /// A reasoning.
 pub fn event_text(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>) -> Checked {
     check.gives(EventKind::MsgOut, Pointer::At(record.at))?;
-    required(
+    required_text(
         PrintedEvent::strict(record.value, record.at)?.text(),
         "/msg/text",
         "a text",
@@ -137,7 +138,7 @@ pub fn event_text(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>) -
 
 /// The beginning of a patch, or the end of a search.
 pub fn event_of_call(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked {
-    required(
+    required_text(
         PrintedEvent::strict(record.value, record.at)?.call_id(),
         "/msg/call_id",
         "a text",
@@ -147,7 +148,7 @@ pub fn event_of_call(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) ->
 /// The beginning of a call of an MCP server's tool.
 pub fn mcp_begun(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked {
     let event = PrintedEvent::strict(record.value, record.at)?;
-    required(
+    required_text(
         Invocation::lenient_opt(event.invocation()).tool(),
         "/msg/invocation/tool",
         "a text",
@@ -161,7 +162,7 @@ pub fn command_ended(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) ->
 
 /// The end of a patch.
 pub fn patch_ended(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked {
-    required(
+    required_text(
         CallEnd::strict(record.value, record.at)?.call_id(),
         "/msg/call_id",
         "a text",

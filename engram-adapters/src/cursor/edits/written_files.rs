@@ -15,9 +15,9 @@ pub(in crate::cursor) struct WrittenFiles {
 }
 
 impl WrittenFiles {
-    /// Keeps the hashes of whole files of one call's edits where the text before is what the harness wrote itself, and leaves them out
-    /// elsewhere, with those of the first line.
-    pub(in crate::cursor) fn settle(&mut self, edits: &mut [CodeEdit<'_>]) {
+    /// Keeps what is certain of one call's edits of one file. Hashes of the whole file stay if the call created it, or if the text before
+    /// is what the harness wrote last. Else they go, with all that an edit of the first line says of texts, and the file is forgotten.
+    pub(in crate::cursor) fn keep_certain(&mut self, edits: &mut [CodeEdit<'_>]) {
         let Some(first) = edits.first() else { return };
         let (key, op) = (hash64(&*first.file.decode_lossy()), first.op);
         let (before, after) = (first.file_before_hash, first.file_after_hash);
@@ -63,7 +63,7 @@ mod tests {
         };
         for (first, is_kept) in [(1, false), (2, true)] {
             let mut edits = [edit(first)];
-            WrittenFiles::default().settle(&mut edits);
+            WrittenFiles::default().keep_certain(&mut edits);
             assert_eq!(edits[0].before_hash.is_some(), is_kept, "{first}");
             assert_eq!(edits[0].after_hash.is_some(), is_kept, "{first}");
         }
@@ -80,7 +80,7 @@ mod tests {
         let mut files = WrittenFiles::default();
         let mut kept = |edit: CodeEdit<'static>| {
             let mut edits = [edit];
-            files.settle(&mut edits);
+            files.keep_certain(&mut edits);
             edits[0].file_after_hash.is_some() || edits[0].file_before_hash.is_some()
         };
         assert!(!kept(edit(EditOp::Update, "old", hash("1"), hash("2"))));

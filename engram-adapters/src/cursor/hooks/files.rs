@@ -104,7 +104,7 @@ pub(super) fn emit_whole_file(
         Text::Plain(&after),
         None,
     );
-    files.settle(&mut edits);
+    files.keep_certain(&mut edits);
     for edit in edits {
         out.emit(edit, Pointer::Root)?;
     }

@@ -100,7 +100,7 @@ pub(super) fn emit_edit(
         Some(after) => whole_file_edits(edit, before, after, text(fields.diff_string())),
         None => vec![edit],
     };
-    files.settle(&mut edits);
+    files.keep_certain(&mut edits);
     for edit in edits {
         out.emit(edit, call.pointer)?;
     }
@@ -147,7 +147,7 @@ pub(super) fn emit_delete(
         edit.file_before_hash = Hash::of_lossless_text(&before);
         ChangedSpan::of_files(&before, "").set_in(&mut edit);
     }
-    files.settle(slice::from_mut(&mut edit));
+    files.keep_certain(slice::from_mut(&mut edit));
     out.emit(edit, call.pointer)?;
     Ok(())
 }

@@ -298,10 +298,10 @@ impl Events {
         let decoded = stdout
             .filter(|output| path.is_none() && (is_command || is_wrapped(*output)))
             .and_then(|output| output.decode().ok());
-        let shown = end.display.and_then(shown_text);
-        let printed = decoded
-            .as_deref()
-            .and_then(|output| own_output(output, shown.as_deref(), is_command));
+        let printed = decoded.as_deref().and_then(|output| {
+            let shown = end.display.and_then(shown_text);
+            own_output(output, shown.as_deref(), is_command)
+        });
         let own = match printed {
             Some("") => None,
             Some(printed) => Some(Text::Plain(printed)),

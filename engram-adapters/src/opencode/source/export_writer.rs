@@ -17,7 +17,7 @@ pub(super) struct ExportWriter {
 }
 
 impl ExportWriter {
-    /// Starts an export with the session's own record.
+    /// Starts an export with the session's own record, to which `id` is added if it has none. No limit is checked here.
     pub fn new(limits: Limits, info: &[u8], session_id: &str) -> Self {
         let mut export = ExportWriter {
             text: String::from("{\"info\":"),
