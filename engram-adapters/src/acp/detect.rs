@@ -29,10 +29,14 @@ pub(super) fn first_session(first: &[u8]) -> Option<String> {
     let mut lines = first.split(|byte| *byte == b'\n').take(FIRST);
     lines.find_map(|line| {
         let mut index = StructuralIndex::default();
-        owned(session_of(
-            parse(std::str::from_utf8(line).ok()?, &mut index).ok()?,
-        ))
+        session_in(parse(std::str::from_utf8(line).ok()?, &mut index).ok()?)
     })
+}
+
+/// The session that a line is of. The request for a fork names the other session.
+fn session_in(value: Value<'_>) -> Option<String> {
+    let is_fork = raw_str(at(value, "m/method")) == "session/fork";
+    owned(session_of(value).filter(|_| !is_fork))
 }
 
 /// True for the first bytes of a log, which may end within a line.
@@ -75,7 +79,7 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
         let version = |field| at(value, field).and_then(Value::unsigned);
         asked = asked.or(version("m/params/protocolVersion"));
         answered = answered.or(version("m/result/protocolVersion"));
-        identity.session_id = owned(session_of(value));
+        identity.session_id = session_in(value);
         if identity.session_id.is_some() {
             break;
         }

@@ -106,10 +106,12 @@ pub(super) fn session_of(record: Value<'_>) -> Field<'_> {
         .filter(|id| id.text().is_some_and(|id| !id.is_empty()))
 }
 
-/// The sub-agent whose update this is, where the agent says it (Copilot CLI 1.0.102: recorded).
+/// The sub-agent whose update this is, where the agent says it: by its id (Copilot CLI 1.0.102: recorded), or by the call that started it
+/// (claude-agent-acp 0.101.0: recorded).
 pub(super) fn agent_of(record: Value<'_>) -> Field<'_> {
     let meta = at(record, "m/params/update/_meta")?;
-    meta.member("github.com/copilot")?.member("agentId")
+    at(meta, "claudeCode/parentToolUseId")
+        .or_else(|| meta.member("github.com/copilot")?.member("agentId"))
 }
 
 /// The key of a field: 0 if it is absent.

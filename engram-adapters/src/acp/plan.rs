@@ -17,6 +17,8 @@ pub(super) struct CallPlan {
     has_args: bool,
     /// The question with arguments, which are those of the call if no other line has any (Qwen Code).
     asked: Option<usize>,
+    /// It was never shown: an agent may only ask about a call of a sub-agent (Kimi Code).
+    pub is_only_asked: bool,
     /// The line that names the tool.
     pub name: Option<usize>,
     /// The line whose title is the name of the tool: it had a title before it had any arguments.
@@ -33,9 +35,22 @@ pub(super) struct CallPlan {
     pub is_cancelled: bool,
     /// The key of its session and its file; 0 if it has no file.
     file: u64,
+    /// What the client did with the file for the call.
+    pub by_client: ByClient,
 }
 
-/// The request of an agent to write a file.
+/// What the client did with the file of a call: requests with their answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ByClient {
+    /// The last read before the write.
+    pub read: Option<(usize, usize)>,
+    /// The write. `None` if there are several: they may belong to calls of other names.
+    pub write: Option<(usize, usize)>,
+    writes: u32,
+}
+
+/// The requests of an agent for the text of a file, and to write it.
+const READ: &str = "fs/read_text_file";
 const WRITE: &str = "fs/write_text_file";
 
 /// How a line belongs to a message in pieces.
@@ -76,7 +91,7 @@ pub(super) fn plan(notes: &[Note]) -> Plan {
     answers(notes, &mut plan);
     pieces(notes, &mut plan);
     calls(notes, &mut plan);
-    writes(notes, &mut plan);
+    files(notes, &mut plan);
     usages(notes, &mut plan);
     plan
 }
@@ -246,12 +261,17 @@ fn calls(notes: &[Note], plan: &mut Plan) {
         let cancel = cancelled.get(&note.session);
         call.is_cancelled |= call.end == Some(note.number) && cancel > Some(&call.first);
     }
+    for call in known.into_values().flatten() {
+        plan.calls[call.at].is_only_asked = call.is_only_asked;
+    }
     for call in &mut plan.calls {
         if let Some(asked) = call.asked.filter(|_| !call.has_args) {
             call.args = asked;
         }
         // An agent that never says arguments may have them in the title.
-        call.title = call.title.filter(|_| call.args != call.first);
+        call.title = call
+            .title
+            .filter(|_| call.args != call.first || call.is_only_asked);
     }
 }
 
@@ -278,14 +298,25 @@ fn take(call: &mut CallPlan, args: &mut u64, of: &CallNote, number: usize) {
     call.end = last(of.is_end, None);
 }
 
-/// Files that the client wrote for the agent while no call of that file was running.
-fn writes(notes: &[Note], plan: &mut Plan) {
-    let mut calls: KeyMap<Vec<&CallPlan>> = key_map();
-    for call in plan.calls.iter().filter(|call| call.file != 0) {
-        calls.entry(call.file).or_default().push(call);
+/// Files that the client read and wrote for the agent. A write while no call of the file was running is an edit of its own.
+fn files(notes: &[Note], plan: &mut Plan) {
+    let mut calls: KeyMap<Vec<usize>> = key_map();
+    for (at, call) in plan
+        .calls
+        .iter()
+        .enumerate()
+        .filter(|(_, call)| call.file != 0)
+    {
+        calls.entry(call.file).or_default().push(at);
     }
-    for (answer, request) in &plan.requests {
-        let Some(Note { what, session, .. }) = note_at(notes, *request) else {
+    let requests = plan
+        .requests
+        .iter()
+        .map(|(answer, request)| (*request, *answer));
+    let mut requests: Vec<(usize, usize)> = requests.collect();
+    requests.sort_unstable();
+    for (request, answer) in requests {
+        let Some(Note { what, session, .. }) = note_at(notes, request) else {
             continue;
         };
         let What::Request { method, path, .. } = *what else {
@@ -294,12 +325,22 @@ fn writes(notes: &[Note], plan: &mut Plan) {
         let of_file = calls.get(&hash64((*session, path)));
         // Calls of one file follow each other.
         let last = of_file.and_then(|calls| {
-            let begun = calls.partition_point(|call| call.first < *answer);
+            let begun = calls.partition_point(|call| plan.calls[*call].first < answer);
             calls.get(begun.checked_sub(1)?)
         });
-        let is_shown = last.is_some_and(|call| call.end.is_none_or(|end| end > *request));
-        if method == WRITE && !is_shown {
-            plan.writes.insert(*answer, ());
+        let call = last.map(|call| &mut plan.calls[*call]);
+        let call = call.filter(|call| call.end.is_none_or(|end| end > request));
+        match (method, call) {
+            (WRITE, None) => drop(plan.writes.insert(answer, ())),
+            (WRITE, Some(call)) => {
+                call.by_client.writes += 1;
+                call.by_client.write =
+                    Some((request, answer)).filter(|_| call.by_client.writes == 1);
+            }
+            (READ, Some(call)) if call.by_client.writes == 0 => {
+                call.by_client.read = Some((request, answer));
+            }
+            _ => {}
         }
     }
 }

@@ -453,6 +453,90 @@ fn a_file_that_the_client_writes_is_an_edit_unless_a_call_shows_it() {
 }
 
 #[test]
+fn texts_that_the_client_reads_and_writes_for_a_call_are_those_of_the_file() {
+    let request = |id: u64, method: &str, more: Value| {
+        let mut params = json!({"sessionId": "s", "path": "/p/a"});
+        params
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        (false, json!({"id": id, "method": method, "params": params}))
+    };
+    let done = |id: u64, result: Value| (true, json!({"id": id, "result": result}));
+    let call = |kind: &str, status: &str| {
+        update(
+            "s",
+            json!({"sessionUpdate": kind, "toolCallId": "c", "kind": "edit", "status": status, "locations": [{"path": "/p/a"}],
+                   "content": [{"type": "diff", "path": "/p/a", "oldText": "b", "newText": "c"}]}),
+        )
+    };
+    // As Kimi Code does it: the change is a part, and the client reads and writes the whole file.
+    let edit = |writes: u64, read: Value| {
+        let mut messages = vec![call("tool_call", "pending")];
+        messages.push(request(1, "fs/read_text_file", read));
+        messages.push(done(1, json!({"content": "a\nb\n"})));
+        for id in 2..2 + writes {
+            messages.push(request(
+                id,
+                "fs/write_text_file",
+                json!({"content": "a\nc\n"}),
+            ));
+            messages.push(done(id, Value::Null));
+        }
+        messages.push(call("tool_call_update", "completed"));
+        let tape = convert(&log(&messages), Policy::Strict).unwrap();
+        let [edit] = &events(&tape, "code.edit")[..] else {
+            panic!("{tape:?}")
+        };
+        (
+            edit["after_range"].clone(),
+            edit.get("file_before_hash").is_some(),
+        )
+    };
+    assert_eq!(edit(1, json!({})), (json!([2, 2]), true));
+    assert_eq!(edit(1, json!({"limit": 2})), (Value::Null, false));
+    assert_eq!(edit(2, json!({})), (Value::Null, false));
+    assert_eq!(edit(0, json!({})), (Value::Null, false));
+}
+
+#[test]
+fn a_call_that_the_agent_only_asks_about_has_its_title() {
+    let ask = json!({"toolCallId": "c", "title": "Bash",
+                     "content": [{"type": "content", "content": {"type": "text", "text": "Requesting approval to Running: echo x"}}]});
+    let params = json!({"sessionId": "s", "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}], "toolCall": ask});
+    let question = json!({"id": 9, "method": "session/request_permission", "params": params});
+    let tape = convert(
+        &log(&[prompt(4, "s", "go"), (false, question)]),
+        Policy::Strict,
+    )
+    .unwrap();
+    let call = &events(&tape, "tool.call")[0];
+    assert_eq!(
+        (&call["tool"], &call["kind"]),
+        (&"Bash".into(), &"execute".into())
+    );
+    let asked = tape.iter().find(|event| event["name"] == "asked").unwrap();
+    assert_eq!(asked["text"], "Requesting approval to Running: echo x");
+}
+
+#[test]
+fn the_lines_of_a_fork_are_of_the_session_that_the_answer_names() {
+    let fork = json!({"id": 4, "method": "session/fork", "params": {"sessionId": "s", "cwd": "/p", "mcpServers": []}});
+    let messages = [
+        (true, fork),
+        (false, json!({"id": 4, "result": {"sessionId": "t"}})),
+        prompt(5, "t", "go"),
+    ];
+    let tape = convert(&log(&messages), Policy::Strict).unwrap();
+    assert!(
+        tape.iter()
+            .all(|event| event["source"]["session_id"] == "t"),
+        "{tape:?}"
+    );
+    assert!(tape.iter().any(|event| event["fork_of"] == "s"));
+}
+
+#[test]
 fn a_fork_that_the_agent_refuses_is_no_fork() {
     let fork = |id: u64| json!({"id": id, "method": "session/fork", "params": {"sessionId": "s", "cwd": "/p", "mcpServers": []}});
     let messages = [

@@ -35,8 +35,12 @@ pub(super) enum Fact {
     Began { sums_go_on: bool },
     /// A run ended.
     Ended,
-    /// A prompt of the main session, and its time in milliseconds.
-    Prompted { id: u64, time: Option<i64> },
+    /// A prompt of the main session, and its time in milliseconds. `steers`: the person typed it while the model worked.
+    Prompted {
+        id: u64,
+        time: Option<i64>,
+        steers: bool,
+    },
     /// A part of a response, by the provider's id.
     Answered { response: u64 },
     /// The tokens of a response.
@@ -134,11 +138,13 @@ impl Notes {
                 time: time_of(event),
             }],
             EventKind::UserMessage => {
-                required(Prompt::strict(data, "/data")?.content(), "/data/content")?;
+                let prompt = Prompt::strict(data, "/data")?;
+                required(prompt.content(), "/data/content")?;
                 match event.agent() {
                     None => vec![Fact::Prompted {
                         id: hash64(raw_str(event.id())),
                         time: time_of(event),
+                        steers: raw_str(prompt.delivery()) == "steering",
                     }],
                     Some(_) => Vec::new(),
                 }

@@ -116,7 +116,7 @@ fn prompts(facts: &[Note], snapshots: &[Snapshot], plan: &mut Plan) -> PlaceMap<
     let (mut named, mut timed, mut rewinds) = (KeyMap::default(), Vec::new(), Vec::new());
     for note in facts {
         match note.fact {
-            Fact::Prompted { id, time } => {
+            Fact::Prompted { id, time, .. } => {
                 let only = (!named.contains_key(&id)).then_some(note.number);
                 named.insert(id, only);
                 timed.extend(time.map(|time| (time, note.number)));
@@ -158,6 +158,12 @@ fn turns(facts: &[Note], snapshots: &PlaceMap<usize, usize>, plan: &mut Plan) {
     let mut now: Option<(usize, usize, Turn)> = None;
     for note in facts {
         match note.fact {
+            // A prompt that steers has no snapshot of its own (1.0.102: recorded).
+            Fact::Prompted { steers: true, .. } if !snapshots.contains_key(&note.number) => {
+                if let Some((_, last, _)) = &mut now {
+                    *last = note.number;
+                }
+            }
             Fact::Prompted { .. } => {
                 close(now.take(), plan);
                 now = snapshots.get(&note.number).map(|snapshot| {
@@ -268,21 +274,29 @@ mod tests {
             path: 5,
             call: Some(1),
         };
+        let prompt = |id, steers| Fact::Prompted {
+            id,
+            time: None,
+            steers,
+        };
         let facts = [
-            Fact::Prompted { id: 7, time: None },
+            prompt(7, false),
             Fact::Named { path: 6 },
+            changed,
+            // The person types while the model works: it is the same turn.
+            prompt(9, true),
             changed,
             Fact::Worked,
             Fact::Ended,
-            Fact::Prompted { id: 8, time: None },
+            prompt(8, false),
             changed,
         ];
         let plan = planned(&facts);
         let turn = &plan.turns[&0];
-        assert_eq!((plan.ends.get(&3), plan.turns.len()), (Some(&0), 1));
+        assert_eq!((plan.ends.get(&5), plan.turns.len()), (Some(&0), 1));
         assert_eq!(
             (&turn.changes, &turn.named),
-            (&vec![(5, 2, Some(1))], &vec![(6, 1)])
+            (&vec![(5, 2, Some(1)), (5, 4, Some(1))], &vec![(6, 1)])
         );
     }
 
@@ -291,6 +305,7 @@ mod tests {
         let prompt = |id, time| Fact::Prompted {
             id,
             time: Some(time),
+            steers: false,
         };
         let of = |ids: [u64; 2]| {
             let facts = [prompt(ids[0], 10), prompt(ids[1], 20)];
@@ -313,6 +328,7 @@ mod tests {
             Fact::Prompted {
                 id: 1,
                 time: Some(10),
+                steers: false,
             },
             Fact::Rewound { time: Some(30) },
             Fact::Rewound { time: Some(50) },

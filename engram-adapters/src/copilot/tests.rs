@@ -329,3 +329,69 @@ fn a_rewind_says_whether_files_were_restored() {
     let other = rewind("Rewound the conversation. Your files were left unchanged.");
     assert_ne!(other, true);
 }
+
+#[test]
+fn a_command_of_the_person_is_no_call_of_the_model() {
+    let command = r#"{"toolCallId":"u","toolName":"local_shell","arguments":{"command":"echo hi; exit 4","description":"Execute shell command: echo hi; exit 4"}}"#;
+    let end = r#"{"toolCallId":"u","isUserRequested":true,"success":false,"shellExecution":{"exitCode":4},"error":{"message":"hi"}}"#;
+    let events = events(&[
+        ("tool.user_requested", command),
+        ("tool.execution_complete", end),
+    ]);
+    let said: Vec<_> = events
+        .iter()
+        .map(|event| (event["name"].as_str(), event["text"].as_str()))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (Some("user_shell"), Some("echo hi; exit 4")),
+            (Some("user_shell_output"), Some("hi")),
+            (Some("user_shell_exit"), Some("4")),
+        ]
+    );
+}
+
+#[test]
+fn a_result_behind_an_interruption_is_of_the_same_call() {
+    let call = r#"{"toolCallId":"c","toolName":"bash","arguments":{"command":"sleep 20"}}"#;
+    let cut = r#"{"toolCallId":"c","success":false,"error":{"message":"Tool execution was interrupted.","code":"interrupted"}}"#;
+    let result = r#"{"toolCallId":"c","success":true,"shellExecution":{"exitCode":0},"result":{"content":"x\n<shellId: 0 completed with exit code 0>"}}"#;
+    let events = events(&[
+        ("tool.execution_start", call),
+        ("tool.execution_complete", cut),
+        ("tool.execution_complete", result),
+    ]);
+    assert_eq!(names(&events), "tool.call tool.result tool.result context");
+    assert_eq!(
+        (&events[1]["status"], &events[2]["tool"]),
+        (&"cancelled".into(), &"bash".into())
+    );
+    assert_eq!(events[2]["stdout"], "x");
+}
+
+#[test]
+fn the_request_for_a_summary_is_no_turn() {
+    let events = events(&[
+        ("session.compaction_start", "{}"),
+        (
+            "model.turn_started",
+            r#"{"kind":"turn_started","model":"m"}"#,
+        ),
+        (
+            "model.message",
+            r#"{"kind":"message","message":{"content":"all of it","role":"assistant"}}"#,
+        ),
+        (
+            "model.messages_snapshot",
+            r#"{"kind":"messages_snapshot","messages":[{"role":"user","content":"x"}]}"#,
+        ),
+        (
+            "session.compaction_complete",
+            r#"{"success":true,"summaryContent":"all of it","customInstructions":"keep names"}"#,
+        ),
+    ]);
+    assert_eq!(names(&events), "msg.in compaction");
+    let words = (&events[0]["text"], &events[1]["text"]);
+    assert_eq!(words, (&"keep names".into(), &"all of it".into()));
+}

@@ -86,6 +86,60 @@ fn what_a_hook_adds_is_not_the_persons() {
 }
 
 #[test]
+fn words_in_the_place_of_a_command_are_not_the_persons() {
+    let template = || said("user", json!([{"text": "Template my words end"}]));
+    let mut with_hook = template();
+    with_hook["systemPayload"] = json!({"displayText": "/cmd my words", "hookContext": ""});
+    let command = |sent: bool| {
+        let payload =
+            json!({"phase": "invocation", "rawCommand": "/cmd my words", "sentToModel": sent});
+        line(
+            "a",
+            None,
+            "system",
+            json!({"subtype": "slash_command", "systemPayload": payload}),
+        )
+    };
+    let next = |more: Value| line("b", Some("a"), "user", more);
+    let sessions = [
+        strict(&[line("a", None, "user", with_hook.clone())]),
+        strict(&[command(true), next(template())]),
+        strict(&[command(true), next(with_hook)]),
+    ];
+    for tape in sessions {
+        assert_eq!(names(&tape), ["session", "msg.in", "context"]);
+        assert_eq!(
+            (&tape[2]["text"], &tape[3]["name"], &tape[3]["text"]),
+            (
+                &"/cmd my words".into(),
+                &"command".into(),
+                &"Template my words end".into()
+            )
+        );
+    }
+    let tape = strict(&[
+        command(false),
+        next(said("user", json!([{"text": "hello"}]))),
+    ]);
+    assert_eq!(names(&tape), ["session", "system", "msg.in"]);
+}
+
+#[test]
+fn a_prompt_with_a_link_is_the_persons() {
+    let mut more = said("user", json!([{"text": "read it"}]));
+    let links = json!([{"type": "resource_link", "name": "a.txt", "uri": "file:///p/a.txt"}]);
+    more["systemPayload"] =
+        json!({"displayText": "read it", "hookContext": "", "resourceLinks": links});
+    let tape = strict(&[line("a", None, "user", more)]);
+    assert_eq!(names(&tape), ["session", "msg.in"]);
+    assert_eq!(
+        (&tape[2]["by"], &tape[2]["text"]),
+        (&"person".into(), &"read it".into())
+    );
+    assert_eq!(tape[2]["attachments"][0]["name"], "file:///p/a.txt");
+}
+
+#[test]
 fn what_is_typed_meanwhile_is_the_persons() {
     let words = "\n[User message received during tool execution]: and this";
     let mut more = said("user", json!([{"text": words}]));

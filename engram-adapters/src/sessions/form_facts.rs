@@ -8,6 +8,7 @@ use engram_core::event::{Author, Event, EventRef, Meta};
 use engram_core::keys::hash64;
 use engram_core::sink::EventSink;
 use engram_core::text::{Text, canonical_json};
+use engram_core::tool_kind::ToolKind;
 
 use super::location::SessionLocation;
 use super::options::SessionOptions;
@@ -27,6 +28,8 @@ pub struct FormFacts {
     /// What a copy in the same schema has, too, and another capture of the session has not: its responses and calls, by a hash of their ids
     /// and words, and how often each is there.
     responses: HashMap<u64, u64>,
+    /// Calls of kind `think`. An agent may show a notice of its own to its client as one, of which its log knows nothing.
+    thoughts: u64,
     /// Its responses state what they cost.
     has_usage: bool,
     /// Other sessions and sub-agents of which it has events: a printed stream has those of all agents, a log of hooks those of all sessions.
@@ -90,9 +93,13 @@ impl FormFacts {
     /// True if it has as many prompts, calls and results as a log of the same session that something between the harness and its client wrote.
     /// Such a log has the prompts in other words: what came with them is not in their text.
     pub(super) fn has_as_much(&self, relayed: &FormFacts) -> bool {
+        let calls = Sums {
+            calls: self.sums.calls + relayed.thoughts,
+            results: self.sums.results + relayed.thoughts,
+        };
         self.session_id == relayed.session_id
             && self.size().0 >= relayed.size().0
-            && self.sums.cover(relayed.sums)
+            && calls.cover(relayed.sums)
     }
 
     /// True if a sum over sessions takes this form alone: it contains the other one, or it states what the same prompts cost, and the other
@@ -211,6 +218,7 @@ impl EventSink for FormSink {
             }
             Event::ToolCall(call) => {
                 self.known.sums.calls += 1;
+                self.known.thoughts += u64::from(call.kind == ToolKind::Think);
                 // A store and an export of it may have other white space.
                 let args = call.args.map(canonical_json);
                 self.note_response(hash64(("call", call.call_id.map(owned), args)));
@@ -239,8 +247,19 @@ mod tests {
                 results: calls,
             },
             has_usage: false,
+            thoughts: 0,
             others: BTreeSet::new(),
         }
+    }
+
+    #[test]
+    fn a_notice_of_an_agent_to_its_client_is_no_call_of_its_log() {
+        let own = facts("a", &[(1, 1), (2, 1)], 3);
+        let mut relayed = facts("a", &[(1, 1), (3, 1)], 4);
+        assert!(!own.has_as_much(&relayed), "a call more");
+        relayed.thoughts = 1;
+        assert!(own.has_as_much(&relayed));
+        assert!(!own.has_as_much(&facts("a", &[(1, 3)], 3)), "a prompt more");
     }
 
     #[test]

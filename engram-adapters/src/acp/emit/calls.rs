@@ -1,7 +1,7 @@
 //! Calls, the questions about them, and their results.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Decision, Status, ToolCall, ToolResult};
+use engram_core::event::{Decision, Meta, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
@@ -16,7 +16,7 @@ use crate::acp::message::{at, key};
 use crate::acp::notes::name_of;
 use crate::acp::plan::CallPlan;
 use crate::acp::readers::Call;
-use crate::shared::value::{Value, owned, raw_str, text};
+use crate::shared::value::{Value, elements, owned, raw_str, text};
 
 /// The kind of a call: by its name, else by the word of the protocol for what it does.
 fn kind_of(tool: &str, word: &str) -> ToolKind {
@@ -92,6 +92,10 @@ pub fn ask(state: &mut State, record: &Record<'_>, plan: Option<&CallPlan>, out:
         && plan.args == record.number
     {
         call(state, tool.clone(), (&asked, pointer), out);
+        let words = elements(asked.content()).find_map(|part| text(at(part, "content/text")));
+        if plan.is_only_asked && asked.input().is_none() && words.is_some() {
+            out.emit(Meta::system("asked", words), pointer);
+        }
     }
     let tool = tool.as_ref().map(|(tool, _)| Text::Plain(tool));
     out.emit(Decision::Ask.of_call(tool, text(asked.id()), None), pointer);

@@ -156,14 +156,21 @@ impl Events {
 
     /// An answer, by the method of its request.
     fn answer(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-        if at(record.value, "m/error").is_some() {
-            session::error(record, out);
-            return Outcome::Mapped;
-        }
         let request = self.plan.requests.get(&record.number);
         let mut request = request.and_then(|request| record.others.get(*request));
         let request = request.as_mut().and_then(|request| request.value());
         let method = request.map_or("", |request| raw_str(at(request, "m/method")));
+        if let Some(error) = at(record.value, "m/error") {
+            match method {
+                // An agent asks for files that are not there, such as instructions.
+                "fs/read_text_file" => {
+                    let error = Meta::system(method, Some(error.json()));
+                    out.emit(error, Pointer::At("/m/error"));
+                }
+                _ => session::error(record, out),
+            }
+            return Outcome::Mapped;
+        }
         let state = self.sessions.current();
         match (method, request) {
             ("initialize", _) => session::agent(&mut self.connection, record, out),

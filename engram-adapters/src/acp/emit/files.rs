@@ -11,7 +11,7 @@ use super::state::{Connection, State};
 use crate::acp::call_line::read;
 use crate::acp::message::at;
 use crate::acp::notes::{diffs, place_of};
-use crate::acp::plan::CallPlan;
+use crate::acp::plan::{ByClient, CallPlan};
 use crate::acp::readers::{Call, Diff};
 use crate::shared::spans::{
     ChangedSpan, set_snippet, set_whole_file, span_facts, without_final_line_end,
@@ -47,9 +47,10 @@ pub fn file_events(
     let word = read(record, plan.kind, |call| raw_str(call.kind()).to_owned());
     let place = read(record, plan.place, |call| owned(place_of(call))).flatten();
     let content = read(record, Some(plan.args), written).flatten();
+    let texts = texts(connection, record, &plan.by_client);
     let has_diffs = read(record, plan.diff, |call| {
         for diff in diffs(call) {
-            change(&done, &diff, content.as_deref(), out);
+            change(&done, &diff, (content.as_deref(), texts.as_ref()), out);
             state.files.insert(hash64(raw_str(diff.path())));
         }
     });
@@ -105,6 +106,38 @@ pub fn by_client(
     out.emit(event, Pointer::At("/m/result"));
 }
 
+/// The text of a file before and after a call for which the client read and wrote it.
+struct Texts {
+    file: String,
+    before: String,
+    after: String,
+}
+
+fn texts(connection: &Connection, record: &Record<'_>, done: &ByClient) -> Option<Texts> {
+    let of = |number: usize, path: &str| {
+        let mut line = record.others.get(number)?;
+        owned(line.value().and_then(|line| at(line, path)))
+    };
+    let has = |number: usize, path: &str| {
+        let mut line = record.others.get(number);
+        line.as_mut()
+            .and_then(|line| at(line.value()?, path))
+            .is_some()
+    };
+    let (read, before) = done.read?;
+    let (write, written) = done.write?;
+    let is_part = has(read, "m/params/line") || has(read, "m/params/limit");
+    let is_as_sent = !has(write, "m/params/_meta") && !has(written, "m/error");
+    let texts = Texts {
+        file: of(write, "m/params/path")?,
+        before: of(before, "m/result/content")?,
+        after: of(write, "m/params/content")?,
+    };
+    let is_whole = |text: &str| connection.whole(Some(text)).is_some();
+    let is_certain = !is_part && is_as_sent && is_whole(&texts.before) && is_whole(&texts.after);
+    is_certain.then_some(texts)
+}
+
 /// The content of a file that a call writes as a whole: `content` (Kimi Code, Kilo, Qwen Code, Vibe), `file_text` (Copilot CLI).
 fn written(call: &Call<'_>) -> Option<String> {
     let input = call.input()?;
@@ -115,8 +148,13 @@ fn written(call: &Call<'_>) -> Option<String> {
     )
 }
 
-/// A change that the call shows. Its texts are of a part of the file, unless the agent says more about the whole file.
-fn change(done: &Done<'_, '_>, diff: &Diff<'_>, content: Option<&str>, out: &mut Emitter<'_>) {
+/// A change that the call shows. Its texts are of a part of the file, unless the agent says more about the whole file, or the client wrote it.
+fn change(
+    done: &Done<'_, '_>,
+    diff: &Diff<'_>,
+    (content, texts): (Option<&str>, Option<&Texts>),
+    out: &mut Emitter<'_>,
+) {
     let Some(file) = text(diff.path()) else {
         return;
     };
@@ -127,6 +165,12 @@ fn change(done: &Done<'_, '_>, diff: &Diff<'_>, content: Option<&str>, out: &mut
         call_id: done.call_id,
         ..CodeEdit::new(op, file)
     };
+    if let Some(texts) = texts.filter(|texts| file.decode_lossy() == texts.file) {
+        let mut event = event(EditOp::Update);
+        set_files(&mut event, &texts.before, &texts.after);
+        out.emit(event, UPDATE);
+        return;
+    }
     let (Some(new), true) = (new.as_deref(), whole(&new) && (is_new || whole(&old))) else {
         out.emit(event(EditOp::Update), UPDATE);
         return;

@@ -150,6 +150,7 @@ impl Events {
                 answers::opens(state, record, data);
                 return self.begins(record.number, data, out);
             }
+            EventKind::ToolUserRequested => results::person_shell(data, out),
             EventKind::ToolExecutionComplete => results::result(state, record, data, out),
         }
         Outcome::Mapped

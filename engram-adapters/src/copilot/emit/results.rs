@@ -11,7 +11,7 @@ use super::edits;
 use super::reads;
 use super::state::State;
 use crate::copilot::descriptor::TOOLS;
-use crate::copilot::readers::{Binary, End, Exit, Failure, FileArgs, Output, Start};
+use crate::copilot::readers::{Binary, End, Exit, Failure, FileArgs, Output, PersonShell, Start};
 use crate::shared::media::base64_hash;
 use crate::shared::value::{
     Value, count, elements, integer, is_true, non_empty_text, raw_str, text,
@@ -37,6 +37,9 @@ const HOOKED: &str = " Additional guidance from postToolUse hooks:\n";
 pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut Emitter<'_>) {
     let end = End::lenient(data);
     let output = Output::lenient_opt(end.result());
+    if is_true(end.is_of_person()) {
+        return person_shell_end(&end, &output, out);
+    }
     let call = state.calls.close(raw_str(end.id()));
     let tool = call.as_ref().map(|call| call.tool.as_str());
     let kind = tool.map(|tool| TOOLS.kind(tool));
@@ -78,12 +81,17 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
         let input = ImplicitInput::of_text("tool_result", Some(Text::Plain(said.behind)));
         out.emit(Meta::Context(input), Pointer::At("/data/result/content"));
     }
-    if status != Status::Ok {
-        return;
-    }
     let Some(call) = call else {
         return;
     };
+    if status == Status::Cancelled {
+        // The next run says so, while the run that made the call may still be there and have its result (1.0.102: recorded).
+        state.calls.open(raw_str(end.id()), call);
+        return;
+    }
+    if status != Status::Ok {
+        return;
+    }
     let Some(mut start) = record.others.get(call.record) else {
         return;
     };
@@ -97,6 +105,33 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
             edits::edits(state, &args, text(end.id()), &output, out);
         }
         _ => {}
+    }
+}
+
+/// A command that the person runs.
+pub fn person_shell(data: Value<'_>, out: &mut Emitter<'_>) {
+    let args = PersonShell::lenient(data).args();
+    let command = text(args.and_then(|args| args.member("command")));
+    out.emit(
+        Meta::system("user_shell", command),
+        "/data/arguments/command",
+    );
+}
+
+/// What the command of the person printed, and how it ended.
+fn person_shell_end(end: &End<'_>, output: &Output<'_>, out: &mut Emitter<'_>) {
+    let failure = Failure::lenient_opt(end.error());
+    for (printed, at) in [
+        (output.content(), "/data/result/content"),
+        (failure.message(), "/data/error/message"),
+    ] {
+        if let Some(printed) = non_empty_text(printed) {
+            out.emit(Meta::system("user_shell_output", Some(printed)), at);
+        }
+    }
+    if let Some(exit) = Exit::lenient_opt(end.shell()).exit() {
+        let exit = Meta::system("user_shell_exit", Some(exit.json()));
+        out.emit(exit, "/data/shellExecution/exitCode");
     }
 }
 

@@ -189,9 +189,13 @@ fn decided(
     out.emit(event, DATA);
 }
 
-/// The end of a compaction: the summary that the model has in place of the history.
+/// The end of a compaction: what the person wanted of it, and the summary that the model has in place of the history.
 pub fn compaction(data: Value<'_>, out: &mut Emitter<'_>) {
     let done = Compaction::lenient(data);
+    if let Some(asked) = non_empty_text(done.asked()) {
+        let said = MsgIn::user(Author::Person, Some(asked));
+        out.emit(said, "/data/customInstructions");
+    }
     if is_true(done.success()) {
         let event = Meta::Compaction {
             text: non_empty_text(done.summary()),

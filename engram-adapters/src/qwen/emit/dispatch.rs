@@ -7,7 +7,7 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
-use super::prompts::words;
+use super::prompts::{Of, prompt, words};
 use super::responses::response;
 use super::results::result;
 use super::state::State;
@@ -135,11 +135,13 @@ impl Events {
         let state = &mut self.state;
         match kind {
             // In the place of the user of a sub-agent is another agent.
-            LineKind::User if line.agent_id().is_some() => words(line, Author::Agent, false, out),
-            LineKind::User => words(line, Author::Person, false, out),
-            LineKind::UserMidTurnUserMessage => words(line, Author::Person, true, out),
+            LineKind::User if line.agent_id().is_some() => {
+                words(line, Author::Agent, Of::Prompt, out);
+            }
+            LineKind::User => prompt(state, line, out),
+            LineKind::UserMidTurnUserMessage => words(line, Author::Person, Of::Meanwhile, out),
             LineKind::UserNotification | LineKind::UserCron => {
-                words(line, Author::Harness, false, out);
+                words(line, Author::Harness, Of::Prompt, out);
             }
             LineKind::Assistant => {
                 response(state, record, line, out);
@@ -165,7 +167,7 @@ impl Events {
             LineKind::SystemRewind => {}
             LineKind::SystemCustomTitle => return system::title(state, line, out),
             LineKind::SystemChatCompression => system::compression(line, out),
-            LineKind::SystemSlashCommand => system::command(line, out),
+            LineKind::SystemSlashCommand => system::command(state, line, out),
             LineKind::SystemAtCommand => system::files(line, out),
             LineKind::Omitted(outcome) => return outcome,
         }

@@ -5,6 +5,7 @@ use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use super::state::State;
 use crate::qwen::notes::PARTS;
 use crate::qwen::readers::{Line, Media, Message, Part, Payload};
 use crate::shared::media::base64_hash;
@@ -28,14 +29,49 @@ enum Role {
     Reminder,
 }
 
-/// The texts of a message, the first with its images. The texts of files and of hooks are parts of their own. `is_meanwhile`: a person typed it
-/// while a turn ran.
-pub fn words(line: &Line<'_>, by: Author, is_meanwhile: bool, out: &mut Emitter<'_>) {
+/// A prompt of a person. If it is a command, its words are those of the command, and the model gets others.
+pub fn prompt(state: &mut State, line: &Line<'_>, out: &mut Emitter<'_>) {
+    let shown = non_empty_text(Payload::lenient_opt(line.payload()).display());
+    let command = shown.filter(|shown| {
+        let shown = shown.decode_lossy();
+        let mut parts = elements(Message::lenient_opt(line.message()).parts());
+        let is_sent = |part| {
+            text(Part::lenient(part).text()).is_some_and(|text| text.decode_lossy() == shown)
+        };
+        shown.starts_with('/') && !parts.any(is_sent)
+    });
+    let is_sent = std::mem::take(&mut state.is_command_sent);
+    if let Some(command) = command.filter(|_| !is_sent) {
+        let said = MsgIn::user(Author::Person, Some(command));
+        out.emit(said, "/systemPayload/displayText");
+    }
+    let of = match is_sent || command.is_some() {
+        true => Of::Command,
+        false => Of::Prompt,
+    };
+    words(line, Author::Person, of, out);
+}
+
+/// Where the words of a message come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// Somebody said them.
+    Prompt,
+    /// A person typed them while a turn ran.
+    Meanwhile,
+    /// A command stands for them.
+    Command,
+}
+
+/// The texts of a message, the first with its images. The texts of files and of hooks are parts of their own.
+pub fn words(line: &Line<'_>, by: Author, of: Of, out: &mut Emitter<'_>) {
     let parts = Message::lenient_opt(line.message()).parts();
     let mut attachments: Vec<Attachment<'_>> = elements(parts)
         .filter_map(|part| attachment(Part::lenient(part).media()?))
         .collect();
-    let has_hook = Payload::lenient_opt(line.payload()).hook().is_some();
+    let payload = Payload::lenient_opt(line.payload());
+    attachments.extend(elements(payload.links()).map(link));
+    let has_hook = non_empty_text(payload.hook()).is_some();
     let count = elements(parts).count();
     let mut in_files = false;
     for (n, part) in elements(parts).enumerate() {
@@ -54,9 +90,12 @@ pub fn words(line: &Line<'_>, by: Author, is_meanwhile: bool, out: &mut Emitter<
         in_files &= mark != Some(1);
         let pointer = Pointer::Item(PARTS, n);
         match role {
+            Role::Words if of == Of::Command => context("command", words, pointer, out),
             Role::Words => {
                 let decoded = words.decode_lossy();
-                let typed = decoded.strip_prefix(MEANWHILE).filter(|_| is_meanwhile);
+                let typed = decoded
+                    .strip_prefix(MEANWHILE)
+                    .filter(|_| of == Of::Meanwhile);
                 if typed.is_some() {
                     context("mid_turn", Text::Plain(MEANWHILE), pointer, out);
                 }
@@ -97,6 +136,16 @@ fn emit_words(
 ) {
     let message = MsgIn::user(by, text).with(std::mem::take(attachments));
     out.emit(message, pointer);
+}
+
+/// A file that a client names beside the words.
+fn link(link: Value<'_>) -> Attachment<'_> {
+    Attachment {
+        media_type: None,
+        hash: None,
+        bytes: None,
+        name: non_empty_text(link.member("uri")),
+    }
 }
 
 /// An image or a file, hashed.

@@ -24,6 +24,8 @@ pub struct State {
     pub noticed: KeyMap<NoticedCall>,
     /// The interface that the requests of a sub-agent go to.
     pub interface: Interface,
+    /// The next prompt is what the model gets in the place of a command.
+    pub is_command_sent: bool,
     /// The session that this one is a fork of was said.
     pub is_fork_stated: bool,
 }

@@ -1,7 +1,7 @@
 //! Notices of the harness about the session.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Meta, SessionFacts};
+use engram_core::event::{Author, Meta, MsgIn, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 
@@ -9,7 +9,7 @@ use super::state::State;
 use crate::qwen::format::{LineKind, rule};
 use crate::qwen::readers::{Compression, Line, Message, Part, Payload};
 use crate::shared::stated::emit_facts;
-use crate::shared::value::{Value, elements, non_empty_text, text};
+use crate::shared::value::{Value, elements, is_true, non_empty_text, text};
 
 /// The title of the session. The harness writes it again, so that it is near the end of the file.
 pub fn title(state: &mut State, line: &Line<'_>, out: &mut Emitter<'_>) -> Outcome {
@@ -38,13 +38,15 @@ pub fn compression(line: &Line<'_>, out: &mut Emitter<'_>) {
     out.emit(event, "/systemPayload/compressedHistory");
 }
 
-/// A command that the person gave the harness.
-pub fn command(line: &Line<'_>, out: &mut Emitter<'_>) {
-    let command = text(Payload::lenient_opt(line.payload()).command());
-    out.emit(
-        Meta::system("slash_command", command),
-        "/systemPayload/rawCommand",
-    );
+/// A command that the person gave the harness. The model may get other words in its place, which are the next prompt (0.24.4: recorded).
+pub fn command(state: &mut State, line: &Line<'_>, out: &mut Emitter<'_>) {
+    let payload = Payload::lenient_opt(line.payload());
+    let (command, at) = (text(payload.command()), "/systemPayload/rawCommand");
+    state.is_command_sent |= is_true(payload.is_sent());
+    match is_true(payload.is_sent()) {
+        true => out.emit(MsgIn::user(Author::Person, command), at),
+        false => out.emit(Meta::system("slash_command", command), at),
+    };
 }
 
 /// Files that the next prompt names, and how reading them ended.
