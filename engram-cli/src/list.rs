@@ -37,7 +37,7 @@ const ID_CHARS: usize = 8;
 struct Row {
     path: String,
     tape: TapeState,
-    /// Sub-agents of the session that have logs or tapes of their own.
+    /// Sub-agents of the session, on tapes of their own or on its own one.
     sub_agents: u64,
     /// What it cost; with its sub-agents if they have no rows of their own.
     #[serde(skip)]
@@ -191,11 +191,15 @@ fn settled(mut rows: Vec<Row>, args: &args::List, prices: &Prices) -> (Vec<Row>,
     rows.retain(|row| row.tape != TapeState::LogGone || !there.contains(&row.identity()));
     let roots = Roots::new(rows.iter().map(|row| &row.overview));
     rows.retain(|row| args.filter.wants(&row.overview));
-    let mut agents: HashMap<SessionId, u64> = HashMap::new();
-    for row in rows.iter().filter(|row| row.is_sub_agent()) {
-        *agents.entry(roots.of(&row.overview)).or_default() += 1;
+    let (mut agents, mut all_agents) = (
+        HashMap::<SessionId, HashSet<Identity>>::new(),
+        HashSet::new(),
+    );
+    for row in &rows {
+        let of_session = agents.entry(roots.of(&row.overview)).or_default();
+        of_session.extend(row.agents());
+        all_agents.extend(row.agents());
     }
-    let all_agents = rows.iter().filter(|row| row.is_sub_agent()).count() as u64;
     let mut rows = if args.agents {
         rows
     } else {
@@ -219,13 +223,13 @@ fn settled(mut rows: Vec<Row>, args: &args::List, prices: &Prices) -> (Vec<Row>,
         if !row.is_sub_agent() {
             // Of the rows of a session, the first has them.
             let own = agents.remove(&roots.of(&row.overview));
-            row.sub_agents = own.unwrap_or(0);
+            row.sub_agents = own.map_or(0, |own| own.len() as u64);
         }
     }
     rows.sort_by(|one, other| {
         (&other.overview.end, &one.path).cmp(&(&one.overview.end, &other.path))
     });
-    (rows, all_agents)
+    (rows, all_agents.len() as u64)
 }
 
 /// The rows without those of sub-agents, whose numbers are added to the first row of their session. A sub-agent whose session has no row
@@ -268,6 +272,20 @@ impl Row {
             self.overview.session_id.clone(),
             self.overview.agent_id.clone(),
         )
+    }
+
+    /// The sub-agents of which its log or tape has events. One of a session without an id is that of its tape.
+    fn agents(&self) -> impl Iterator<Item = Identity> {
+        let (harness, session) = (&self.overview.harness, &self.overview.session_id);
+        let session = session.as_ref().unwrap_or(&self.path);
+        let agents = self.overview.agents();
+        agents.map(move |agent| {
+            (
+                harness.clone(),
+                Some(session.clone()),
+                Some(agent.to_owned()),
+            )
+        })
     }
 
     fn is_sub_agent(&self) -> bool {
@@ -360,10 +378,12 @@ fn shown<'r>(rows: &'r [Row], args: &args::List) -> &'r [Row] {
     &rows[..rows.len().min(limit(args))]
 }
 
-/// What is counted of a session, and what is known of its log: unknown for a session of which only the prompts are left.
-const OF_A_LOG: [&str; 13] = [
-    "calls",
-    "tokens",
+/// What a session says of its log: unknown where only the prompts are left, and nothing for agents, who ask about the work.
+pub const OF_A_LOG: [&str; 12] = [
+    "schema",
+    "adapter",
+    "adapter_version",
+    "support",
     "events",
     "records",
     "unrecognized",
@@ -372,10 +392,9 @@ const OF_A_LOG: [&str; 13] = [
     "complete",
     "input_hash",
     "input_bytes",
-    "support",
-    "adapter",
-    "adapter_version",
 ];
+/// What is counted, where there is a log.
+const COUNTED: [&str; 2] = ["calls", "tokens"];
 
 /// A row as JSON, without what is not known.
 fn json(row: &Row) -> io::Result<Value> {
@@ -388,7 +407,8 @@ fn json(row: &Row) -> io::Result<Value> {
         *tokens = money::tokens(tokens.take());
     }
     if row.tape == TapeState::Lost {
-        OF_A_LOG.iter().for_each(|name| drop(object.remove(*name)));
+        let unknown = OF_A_LOG.iter().chain(&COUNTED);
+        unknown.for_each(|name| drop(object.remove(*name)));
     }
     if object
         .get("tokens")

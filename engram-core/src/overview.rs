@@ -18,8 +18,11 @@ const TEXT_CHARS: usize = 1024;
 /// The longest excerpt of a prompt, in characters.
 const PROMPT_CHARS: usize = 200;
 
-/// The most sessions of one tape.
+/// The most sessions of one tape, and the most sub-agents.
 const MAX_SESSIONS: usize = 4096;
+
+/// Raised when an overview has more: those that are kept beside tapes are made again.
+pub const FORM: u32 = 2;
 
 /// What is worth knowing about a tape without reading it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -52,6 +55,9 @@ pub struct Overview {
     /// The id of the sub-agent, if the tape is that of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
+    /// Sub-agents whose events are on the tape of their session; at most 4096.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub more_agents: BTreeSet<String>,
     /// The session that it is a sub-agent or a continuation of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session_id: Option<String>,
@@ -145,6 +151,7 @@ impl OverviewSink {
 impl EventSink for OverviewSink {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         self.known.note_session(record);
+        self.known.note_agent(record);
         match record.event {
             Event::Meta(
                 meta @ (Meta::TapeStart(_)
@@ -197,6 +204,8 @@ impl Overview {
                 self.note_version(&start.harness, &start.claims);
             }
             Meta::Revision(change) => self.note_version(&change.harness, &change.claims),
+            // What a sub-agent on the tape of its session says of itself is not said of the session.
+            Meta::Session(_) if !self.is_own(record) => {}
             Meta::Session(facts) => {
                 if self.project.is_none() {
                     self.project = facts.cwd.filter(|cwd| !cwd.is_empty()).map(owned);
@@ -223,6 +232,29 @@ impl Overview {
         {
             self.more_sessions.insert(bounded(&session));
         }
+    }
+
+    /// False for an event of a sub-agent on the tape of its session.
+    fn is_own(&self, record: &EventRef<'_>) -> bool {
+        record.source.agent_id.is_none_or(|agent| {
+            let agent = agent.comparable();
+            self.agent_id
+                .as_deref()
+                .is_some_and(|own| own == agent || own == bounded(&agent))
+        })
+    }
+
+    fn note_agent(&mut self, record: &EventRef<'_>) {
+        if record.replay || self.is_own(record) || self.more_agents.len() == MAX_SESSIONS {
+            return;
+        }
+        self.more_agents.extend(record.source.agent_id.map(owned));
+    }
+
+    /// The sub-agents of which the tape has events of its own.
+    pub fn agents(&self) -> impl Iterator<Item = &str> {
+        let more = self.more_agents.iter().map(String::as_str);
+        self.agent_id.as_deref().into_iter().chain(more)
     }
 
     fn note_version(&mut self, harness: &Harness<'_>, claims: &Claims<'_>) {
@@ -443,6 +475,31 @@ mod tests {
             ..Overview::default()
         };
         assert_eq!(own.sessions().collect::<Vec<_>>(), ["b", "a"]);
+    }
+
+    #[test]
+    fn a_sub_agent_on_the_tape_of_its_session_says_nothing_of_the_session() {
+        let line = |more: &str, rest: &str| {
+            format!(
+                r#"{{"seq":0,"t":"2026-01-02T03:04:05Z","k":"meta","source":{{"harness":"toy","session_id":"s"{more}}},"label":"session",{rest}}}"#
+            ) + "\n"
+        };
+        let agent = r#","agent_id":"a""#;
+        let tape = [
+            line("", r#""title":"own""#),
+            line(agent, r#""title":"of the agent","parent_session_id":"s""#),
+            line(agent, r#""cwd":"/a""#),
+            line(r#","agent_id":"b""#, r#""cwd":"/b","replay":true"#),
+        ]
+        .concat();
+        let mut sink = OverviewSink::default();
+        replay(tape.as_bytes(), &mut sink).unwrap();
+        let seen = sink.overview();
+        assert_eq!(seen.agents().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(
+            (seen.title.as_deref(), seen.parent_session_id, seen.project),
+            (Some("own"), None, None)
+        );
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub struct Counts {
     /// Sessions: the ids that tapes and their events name. One with several tapes, such as captures of its runs, counts once. A tape of several
     /// sessions, such as two captures in one file, counts each.
     pub sessions: u64,
-    /// Sub-agents, as sessions.
+    /// Sub-agents, as sessions: those with a tape of their own, and those whose events are on the tape of their session.
     pub sub_agents: u64,
     /// Messages of role `user` that the harness did not write itself.
     pub prompts: u64,
@@ -81,7 +81,7 @@ pub struct Stats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct TapeOf {
     is_sub_agent: bool,
-    /// Harness, session and sub-agent; `None` if the log names no session.
+    /// The session and the sub-agent; `None` if the log names no session.
     id: Option<u64>,
     /// Harness and session: whose total has what the tape costs.
     session: Option<u64>,
@@ -94,15 +94,17 @@ pub fn session_key(harness: &str, session: &str) -> u64 {
 
 impl TapeOf {
     fn of(source: &EventSource<'_>) -> TapeOf {
-        let name = |id: Option<Text<'_>>| id.map(owned);
-        let session = name(source.session_id);
-        let id = session
-            .as_ref()
-            .map(|session| hash64((source.harness, session, name(source.agent_id))));
+        let session = source.session_id.map(owned);
+        let session = session.map(|session| session_key(source.harness, &session));
+        TapeOf::agent_of(session, source.agent_id.map(owned).as_deref())
+    }
+
+    /// The session itself without an agent.
+    fn agent_of(session: Option<u64>, agent: Option<&str>) -> TapeOf {
         TapeOf {
-            is_sub_agent: source.agent_id.is_some(),
-            id,
-            session: session.map(|session| session_key(source.harness, &session)),
+            is_sub_agent: agent.is_some(),
+            id: session.map(|session| hash64((session, agent))),
+            session,
         }
     }
 }
@@ -146,6 +148,11 @@ struct Tape {
     session: Option<u64>,
     /// The session that the last event named.
     last_session: Option<String>,
+    /// It is that of a sub-agent.
+    is_of_agent: bool,
+    /// The sub-agents that have events on the tape, and the one that the last event named.
+    agents: BTreeSet<u64>,
+    last_agent: Option<String>,
 }
 
 /// The contribution of one event.
@@ -271,6 +278,7 @@ impl Stats {
             Fact::Tape(tape) => {
                 self.tape = Tape {
                     session: tape.session,
+                    is_of_agent: tape.is_sub_agent,
                     ..Tape::default()
                 };
                 let own = TapeCost {
@@ -278,11 +286,7 @@ impl Stats {
                     ..TapeCost::default()
                 };
                 self.costs.begin(tape.session, own);
-                match tape.id {
-                    Some(_) => drop(self.sessions.insert(tape)),
-                    None if tape.is_sub_agent => self.counts.sub_agents += 1,
-                    None => self.counts.sessions += 1,
-                }
+                self.count_whose(tape);
             }
             Fact::Prompt => self.counts.prompts += 1,
             Fact::Answer => self.counts.answers += 1,
@@ -314,7 +318,34 @@ impl Stats {
         }
     }
 
-    /// Counts the session of an event, if the tape began with another one. A sub-agent is one, also where it went on under another session.
+    /// Counts the sub-agent of an event, if it is on the tape of its session. It counts once, also where it went on under another session, and where
+    /// it has a tape of its own, too.
+    fn note_agent(&mut self, record: &EventRef<'_>) {
+        let Some(agent) = record.source.agent_id.filter(|_| !record.replay) else {
+            return;
+        };
+        let agent = agent.comparable();
+        if self.tape.last_agent.as_deref() == Some(&*agent) {
+            return;
+        }
+        // The start of the tape has counted the first one.
+        let is_own = self.tape.is_of_agent && self.tape.agents.is_empty();
+        if self.tape.agents.insert(hash64(&*agent)) && !is_own {
+            self.count_whose(TapeOf::agent_of(self.tape.session, Some(&agent)));
+        }
+        self.tape.last_agent = Some(agent.into_owned());
+    }
+
+    /// Counts a session or a sub-agent, unless it is counted.
+    fn count_whose(&mut self, tape: TapeOf) {
+        match tape.id {
+            Some(_) => drop(self.sessions.insert(tape)),
+            None if tape.is_sub_agent => self.counts.sub_agents += 1,
+            None => self.counts.sessions += 1,
+        }
+    }
+
+    /// Counts the session of an event, if the tape began with another one.
     fn note_session(&mut self, record: &EventRef<'_>) {
         let is_of_session = !record.replay && record.source.agent_id.is_none();
         let Some(session) = record.source.session_id.filter(|_| is_of_session) else {
@@ -362,6 +393,7 @@ impl EventSink for Stats {
             self.count(fact);
         }
         self.note_session(record);
+        self.note_agent(record);
         Ok(())
     }
 
@@ -535,22 +567,25 @@ mod tests {
             ) + "\n"
         };
         let own = |session: &str| prompt(session, "");
-        let of_agent = prompt("u", "").replace("\"u\"", "\"u\",\"agent_id\":\"a\"");
+        let of_agent =
+            |session: &str| prompt(session, "").replace("\"},", "\",\"agent_id\":\"a\"},");
         let replayed = prompt("r", r#","replay":true"#);
-        let tape = own("s") + &own("t") + &own("s") + &replayed + &of_agent;
+        let tape = own("s")
+            + &own("t")
+            + &own("s")
+            + &replayed
+            + &of_agent("u")
+            + &own("s")
+            + &of_agent("s");
         let mut stats = Stats {
-            sessions: BTreeSet::from([TapeOf {
-                is_sub_agent: false,
-                id: Some(hash64(("toy", "s".to_owned(), None::<String>))),
-                session: Some(session_key("toy", "s")),
-            }]),
+            sessions: BTreeSet::from([TapeOf::agent_of(Some(session_key("toy", "s")), None)]),
             ..Stats::default()
         };
         replay(tape.as_bytes(), &mut stats).unwrap();
         let counts = stats.counts();
         assert_eq!(
             (counts.sessions, counts.sub_agents, counts.prompts),
-            (2, 0, 4)
+            (2, 1, 6)
         );
     }
 

@@ -60,7 +60,7 @@ pub fn has_said(db: &Connection, speech: i64, anchors: &[u64]) -> rusqlite::Resu
 fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {
     let sql =
         "SELECT tape_hash, input_hash, h.text, s.text, a.text, adapter, schema, support, complete, t0, t1, bytes, events, ps.text, pc.text,
-        f.text, version, cwd, title, model, repo_url, tokens, cost, cost_total FROM tape JOIN name h ON h.id = harness LEFT JOIN name s ON s.id = session LEFT JOIN name a ON a.id = agent
+        f.text, version, cwd, title, model, repo_url, tokens, cost, cost_total, agents FROM tape JOIN name h ON h.id = harness LEFT JOIN name s ON s.id = session LEFT JOIN name a ON a.id = agent
         LEFT JOIN name ps ON ps.id = parent_session LEFT JOIN name pc ON pc.id = parent_call LEFT JOIN name f ON f.id = fork_of
         WHERE tape.id = ?1";
     db.prepare_cached(sql)?.query_row([tape], |row| {
@@ -87,6 +87,7 @@ fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {
                 title: row.get(18)?,
                 model: row.get(19)?,
                 repo_url: row.get(20)?,
+                agents: row.get(24)?,
             },
             spent: Spent {
                 tokens: row.get(21)?,
@@ -98,7 +99,8 @@ fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {
 }
 
 fn prompts(db: &Connection, tape: i64) -> rusqlite::Result<Vec<PromptRow>> {
-    let sql = "SELECT seq, t, by_whom, replay, offset FROM prompt WHERE tape = ?1 ORDER BY seq";
+    let sql = "SELECT seq, t, by_whom, replay, offset, agent.text FROM prompt LEFT JOIN name agent ON agent.id = agent
+        WHERE tape = ?1 ORDER BY seq";
     let prompt = |row: &Row<'_>| {
         Ok(PromptRow {
             seq: row.get(0)?,
@@ -106,6 +108,7 @@ fn prompts(db: &Connection, tape: i64) -> rusqlite::Result<Vec<PromptRow>> {
             by: row.get(2)?,
             replay: row.get(3)?,
             offset: row.get(4)?,
+            agent: row.get(5)?,
         })
     };
     db.prepare_cached(sql)?.query_map([tape], prompt)?.collect()

@@ -88,6 +88,8 @@ pub struct Facts {
     pub model: Option<String>,
     /// The remote of the repository, as first stated.
     pub repo_url: Option<String>,
+    /// The sub-agents of which the tape has events of its own, as a list in JSON; `None` if there is none.
+    pub agents: Option<String>,
 }
 
 /// Input to the agent.
@@ -100,6 +102,7 @@ pub struct PromptRow {
     pub replay: bool,
     /// The byte of the event in the text of the tape.
     pub offset: u64,
+    pub agent: Option<String>,
 }
 
 /// A call of a tool.

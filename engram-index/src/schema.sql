@@ -1,6 +1,6 @@
 -- The store. Times are milliseconds since 1970, hashes the first 16 bytes of BLAKE3. Of the texts of tapes only titles are here. `views.rs` has
 -- what questions in SQL see. `tape.tokens` and `tape.cost` are JSON: tokens by model, and what the tape says about costs, as
--- `engram_core::stats` counts them.
+-- `engram_core::stats` counts them; `tape.agents` is a list of the sub-agents with events on the tape.
 CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE repo (id INTEGER PRIMARY KEY, url TEXT NOT NULL, root TEXT NOT NULL, UNIQUE (url, root));
 -- A path below the directory of the session, or as it is with repo 0.
@@ -9,7 +9,7 @@ CREATE TABLE tape (
     id INTEGER PRIMARY KEY, tape_hash BLOB NOT NULL UNIQUE, input_hash BLOB NOT NULL, harness INTEGER NOT NULL, session INTEGER,
     agent INTEGER, adapter TEXT NOT NULL, schema TEXT NOT NULL, support TEXT NOT NULL, complete INTEGER NOT NULL, t0 INTEGER, t1 INTEGER,
     bytes INTEGER NOT NULL, events INTEGER NOT NULL, superseded_by INTEGER, parent_session INTEGER, parent_call INTEGER, fork_of INTEGER,
-    version TEXT, cwd TEXT, title TEXT, model TEXT, repo_url TEXT, tokens TEXT, cost TEXT, cost_total REAL
+    version TEXT, cwd TEXT, title TEXT, model TEXT, repo_url TEXT, tokens TEXT, cost TEXT, cost_total REAL, agents TEXT
 );
 -- Where tapes lie. A file that is no valid tape has a fault and no tape.
 CREATE TABLE place (
@@ -17,7 +17,7 @@ CREATE TABLE place (
 ) WITHOUT ROWID;
 CREATE TABLE prompt (
     tape INTEGER NOT NULL, seq INTEGER NOT NULL, t INTEGER, by_whom INTEGER NOT NULL, replay INTEGER NOT NULL, offset INTEGER NOT NULL,
-    PRIMARY KEY (tape, seq)
+    agent INTEGER, PRIMARY KEY (tape, seq)
 ) WITHOUT ROWID;
 CREATE TABLE call (
     tape INTEGER NOT NULL, seq INTEGER NOT NULL, prompt INTEGER, agent INTEGER, tool INTEGER NOT NULL, kind INTEGER NOT NULL, model INTEGER,

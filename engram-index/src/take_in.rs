@@ -1,6 +1,6 @@
 //! The events of one tape become rows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use engram_core::anchor::{SCHEME, anchors};
 use engram_core::event::{
@@ -51,6 +51,8 @@ pub struct Builder {
     /// The last prompt of each agent, and the call that started it.
     prompts: HashMap<Option<String>, u64>,
     started_by: HashMap<String, u64>,
+    /// The sub-agents that have events of their own here.
+    agents: BTreeSet<String>,
     /// The place of each call in the rows, by `seq`.
     calls: HashMap<u64, usize>,
     /// The calls of the current response.
@@ -123,6 +125,12 @@ impl Builder {
         {
             self.started_by.insert(agent.clone(), parent.get());
         }
+        if let Some(agent) = agent
+            .as_ref()
+            .filter(|agent| !record.replay && !self.agents.contains(*agent))
+        {
+            self.agents.insert(agent.clone());
+        }
         let at = At {
             seq: record.seq.get(),
             t,
@@ -154,6 +162,7 @@ impl Builder {
                     by,
                     replay: at.replay,
                     offset,
+                    agent: at.agent.clone(),
                 });
                 // What the harness adds begins no turn, unless there is nothing else.
                 if by < 2 || !self.prompts.contains_key(&at.agent) {
@@ -211,6 +220,10 @@ impl Builder {
             self.model = Some(owned(model));
         }
         let tape = &mut self.rows.tape;
+        // What a sub-agent on the tape of its session says of itself is not said of the session.
+        if at.agent.is_some() && at.agent != tape.agent {
+            return;
+        }
         let total = facts.cost_total_usd.filter(|_| !at.replay);
         let total = total.and_then(|total| total.as_str().parse::<f64>().ok());
         let known = tape.spent.cost_total.into_iter();
@@ -499,6 +512,7 @@ impl Builder {
             self.rows.spans.push(span);
         }
         self.rows.steps = std::mem::take(&mut self.rebuild).finish();
+        self.rows.tape.facts.agents = (!self.agents.is_empty()).then(|| json(&self.agents));
         self.rows.tape.spent = spent(&self.stats, self.rows.tape.spent.cost_total);
         self.rows
     }

@@ -73,8 +73,18 @@ const AGENT: Column = column(
     "text",
     "agent_id",
     "a.text",
-    "the sub-agent, if the tape is that of one",
+    "the sub-agent, if the tape or the event is that of one",
 );
+/// That of an event. A sub-agent may have its events on the tape of its session.
+const AGENT_OF_EVENT: Column = Column {
+    sql: "ifnull(of_event.text, a.text)",
+    ..AGENT
+};
+/// That of each in the list of a tape.
+const AGENT_IN_LIST: Column = Column {
+    sql: "agent.value",
+    ..AGENT
+};
 /// The tables of [`TAPE`] to [`AGENT`], without the tapes that others supersede.
 macro_rules! of_tape {
     ($tables:literal, $condition:literal) => {
@@ -110,7 +120,7 @@ const PARENT: Column = column("integer", "parent", "span.call", "the `seq` of th
 const T: Column = column("time", "t", "span.t", "the time");
 
 /// Every view.
-pub const VIEWS: [View; 8] = [
+pub const VIEWS: [View; 9] = [
     View {
         name: "sessions",
         about: "one tape: a session, or a sub-agent with a log of its own",
@@ -155,10 +165,19 @@ pub const VIEWS: [View; 8] = [
         ),
     },
     View {
+        name: "sub_agents",
+        about: "one sub-agent on one tape: its own, or that of its session",
+        columns: columns! {
+            TAPE, HARNESS, SESSION, AGENT_IN_LIST;
+            integer "has_own_tape", "a.text IS NOT NULL", "0 where its events are on the tape of its session";
+        },
+        from: of_tape!("JOIN json_each(tape.agents) agent", "1"),
+    },
+    View {
         name: "prompts",
         about: "one input to the agent, without what repeats another session's history",
         columns: columns! {
-            TAPE, HARNESS, SESSION, AGENT;
+            TAPE, HARNESS, SESSION, AGENT_OF_EVENT;
             integer "seq", "prompt.seq", "the number of the event on the tape";
             time "t", "prompt.t", "the time";
             text "by", "CASE prompt.by_whom WHEN 0 THEN 'person' WHEN 1 THEN 'agent' ELSE 'harness' END",
@@ -166,13 +185,16 @@ pub const VIEWS: [View; 8] = [
             text "text", "text_of_prompt((SELECT min(path) FROM main.place WHERE place.tape = tape.id), tape.tape_hash, prompt.offset, prompt.seq)",
                 "the text, read from the tape; null if it has only attachments, or the tape is gone or has changed";
         },
-        from: of_tape!("JOIN main.prompt ON prompt.tape = tape.id", "prompt.replay = 0"),
+        from: of_tape!(
+            "JOIN main.prompt ON prompt.tape = tape.id LEFT JOIN main.name of_event ON of_event.id = prompt.agent",
+            "prompt.replay = 0"
+        ),
     },
     View {
         name: "calls",
         about: "one call of a tool, without what repeats another session's history",
         columns: columns! {
-            TAPE, HARNESS, SESSION, AGENT;
+            TAPE, HARNESS, SESSION, AGENT_OF_EVENT;
             integer "seq", "call.seq", "the number of the event on the tape";
             integer "turn", "call.prompt", "the `seq` of the prompt of its turn";
             time "t", "call.t", "the time";
@@ -186,7 +208,8 @@ pub const VIEWS: [View; 8] = [
         },
         from: of_tape!(
             "JOIN main.call ON call.tape = tape.id JOIN main.name tool ON tool.id = call.tool JOIN main.name kind ON kind.id = call.kind
-            LEFT JOIN main.name model ON model.id = call.model LEFT JOIN main.name i ON i.id = call.call_id",
+            LEFT JOIN main.name model ON model.id = call.model LEFT JOIN main.name i ON i.id = call.call_id
+            LEFT JOIN main.name of_event ON of_event.id = call.agent",
             "call.replay = 0"
         ),
     },
@@ -194,7 +217,7 @@ pub const VIEWS: [View; 8] = [
         name: "edits",
         about: "one change of one place of a file",
         columns: columns! {
-            TAPE, HARNESS, SESSION, AGENT, SEQ, PARENT, T;
+            TAPE, HARNESS, SESSION, AGENT_OF_EVENT, SEQ, PARENT, T;
             text "op", "CASE span.what WHEN 1 THEN 'create' WHEN 2 THEN 'update' WHEN 3 THEN 'overwrite' WHEN 4 THEN 'delete' ELSE 'move' END",
                 "`create`, `update`, `overwrite`, `delete`, `move`";
             FILE, REPO;
@@ -208,7 +231,8 @@ pub const VIEWS: [View; 8] = [
             integer "confirmed", "(span.flags & 2) = 0", "0 where the log shows that it was asked for, but not its outcome";
         },
         from: of_tape!(
-            "JOIN main.span ON span.tape = tape.id JOIN main.file ON file.id = span.file LEFT JOIN main.repo ON repo.id = file.repo",
+            "JOIN main.span ON span.tape = tape.id JOIN main.file ON file.id = span.file LEFT JOIN main.repo ON repo.id = file.repo
+            LEFT JOIN main.call c ON c.tape = span.tape AND c.seq = span.call LEFT JOIN main.name of_event ON of_event.id = c.agent",
             "span.what BETWEEN 1 AND 5"
         ),
     },
@@ -216,12 +240,13 @@ pub const VIEWS: [View; 8] = [
         name: "reads",
         about: "one read of a file",
         columns: columns! {
-            TAPE, HARNESS, SESSION, AGENT, SEQ, PARENT, T, FILE, REPO;
+            TAPE, HARNESS, SESSION, AGENT_OF_EVENT, SEQ, PARENT, T, FILE, REPO;
             integer "first", "span.a0", "the first line that was read";
             integer "last", "span.a1", "the last line that was read";
         },
         from: of_tape!(
-            "JOIN main.span ON span.tape = tape.id JOIN main.file ON file.id = span.file LEFT JOIN main.repo ON repo.id = file.repo",
+            "JOIN main.span ON span.tape = tape.id JOIN main.file ON file.id = span.file LEFT JOIN main.repo ON repo.id = file.repo
+            LEFT JOIN main.call c ON c.tape = span.tape AND c.seq = span.call LEFT JOIN main.name of_event ON of_event.id = c.agent",
             "span.what = 0"
         ),
     },
@@ -229,13 +254,14 @@ pub const VIEWS: [View; 8] = [
         name: "tombstones",
         about: "one removal: a file that was deleted, or lines that were replaced by nothing",
         columns: columns! {
-            TAPE, HARNESS, SESSION, AGENT, SEQ, PARENT, T, FILE, REPO;
+            TAPE, HARNESS, SESSION, AGENT_OF_EVENT, SEQ, PARENT, T, FILE, REPO;
             text "removed", "CASE span.what WHEN 4 THEN 'file' ELSE 'lines' END", "`file` or `lines`";
             integer "first", "span.b0", "the first line that was removed";
             integer "last", "span.b1", "the last line that was removed";
         },
         from: of_tape!(
-            "JOIN main.span ON span.tape = tape.id JOIN main.file ON file.id = span.file LEFT JOIN main.repo ON repo.id = file.repo",
+            "JOIN main.span ON span.tape = tape.id JOIN main.file ON file.id = span.file LEFT JOIN main.repo ON repo.id = file.repo
+            LEFT JOIN main.call c ON c.tape = span.tape AND c.seq = span.call LEFT JOIN main.name of_event ON of_event.id = c.agent",
             "(span.what = 4 OR (span.what BETWEEN 2 AND 3 AND span.a1 < span.a0 AND span.b1 >= span.b0))"
         ),
     },

@@ -115,8 +115,8 @@ impl Writer {
         let names = self.names_of(tape)?;
         let sql =
             "INSERT INTO tape (tape_hash, input_hash, harness, session, agent, adapter, schema, support, complete, t0, t1, bytes, events,
-            parent_session, parent_call, fork_of, version, cwd, title, model, repo_url, tokens, cost, cost_total)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)";
+            parent_session, parent_call, fork_of, version, cwd, title, model, repo_url, tokens, cost, cost_total, agents)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)";
         let [
             harness,
             session,
@@ -149,7 +149,8 @@ impl Writer {
             tape.facts.repo_url,
             tape.spent.tokens,
             tape.spent.cost,
-            tape.spent.cost_total
+            tape.spent.cost_total,
+            tape.facts.agents
         ])
     }
 
@@ -227,11 +228,12 @@ impl Writer {
     }
 
     fn insert_prompt(&mut self, tape: i64, row: &PromptRow) -> rusqlite::Result<()> {
-        let sql = "INSERT INTO prompt (tape, seq, t, by_whom, replay, offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let agent = self.maybe_name(row.agent.as_deref())?;
+        let sql = "INSERT INTO prompt (tape, seq, t, by_whom, replay, offset, agent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         self.db
             .prepare_cached(sql)?
             .execute(params![
-                tape, row.seq, row.t, row.by, row.replay, row.offset
+                tape, row.seq, row.t, row.by, row.replay, row.offset, agent
             ])
             .map(drop)
     }
@@ -373,7 +375,8 @@ impl Writer {
         let tape = &rows.tape;
         let sql = "UPDATE tape SET tape_hash = ?2, input_hash = ?3, harness = ?4, session = ?5, agent = ?6, adapter = ?7, schema = ?8,
             support = ?9, complete = ?10, t0 = ?11, t1 = ?12, bytes = ?13, events = ?14, parent_session = ?15, parent_call = ?16, fork_of = ?17,
-            version = ?18, cwd = ?19, title = ?20, model = ?21, repo_url = ?22, tokens = ?23, cost = ?24, cost_total = ?25 WHERE id = ?1";
+            version = ?18, cwd = ?19, title = ?20, model = ?21, repo_url = ?22, tokens = ?23, cost = ?24, cost_total = ?25,
+            agents = ?26 WHERE id = ?1";
         self.db.prepare_cached(sql)?.execute(params![
             id,
             tape.tape_hash,
@@ -399,7 +402,8 @@ impl Writer {
             tape.facts.repo_url,
             tape.spent.tokens,
             tape.spent.cost,
-            tape.spent.cost_total
+            tape.spent.cost_total,
+            tape.facts.agents
         ])?;
         // The older tape is still somewhere: it is known, so that it is not read again.
         if self.has_place(id)? {

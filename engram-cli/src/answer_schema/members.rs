@@ -32,6 +32,8 @@ pub(super) const CALL: Is = Is::Object(rows! {
     "harness", Always, Is::Text, "the harness";
     "session", Known, Is::Text, "the id of the session";
     "agent", Known, Is::Text, "the id of the sub-agent that made the call";
+    "title", Known, Is::Text, "the title of the session";
+    "project", Known, Is::Text, "the first working directory of the session";
     "tape", Always, Is::Text, "the path of the tape";
     "seq", Always, Is::Count, "the event of the call on the tape";
     "t", Known, Is::Time, "when it was made";

@@ -97,6 +97,8 @@ pub const ANSWERS: &[Answer] = &[
             "harness", Always, Is::Text, "the harness";
             "session", Known, Is::Text, "the id of the session";
             "agent", Known, Is::Text, "the id of the sub-agent";
+            "title", Known, Is::Text, "the title of the session";
+            "project", Known, Is::Text, "the first working directory of the session";
             "t", Known, Is::Time, "when it happened";
             "kind", Always, Is::Text, "the kind of the event";
             "member", Always, Is::Text, "the member of the event that has the text";
@@ -171,6 +173,7 @@ pub const ANSWERS: &[Answer] = &[
             "session_id", Known, Is::Text, "the session";
             "more_sessions", Known, Is::List(&Is::Text), "other sessions of which its log has events, such as a second capture in one file";
             "agent_id", Known, Is::Text, "the sub-agent";
+            "more_agents", Known, Is::List(&Is::Text), "sub-agents whose events are in the log of their session";
             "parent_session_id", Known, Is::Text, "the session that this one belongs to";
             "start", Known, Is::Time, "the first time";
             "end", Known, Is::Time, "the last time";

@@ -202,7 +202,7 @@ pub struct Grep {
 /// `engram query`.
 #[derive(Debug, Args)]
 pub struct Query {
-    /// One SQL statement over the views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones`, `usage` and `session_costs` [default: list their columns]
+    /// One SQL statement over the views `sessions`, `sub_agents`, `prompts`, `calls`, `edits`, `reads`, `tombstones`, `usage` and `session_costs` [default: list their columns]
     #[arg(value_name = "SQL")]
     pub sql: Option<String>,
     /// Print one JSON object per row; if the answer was cut off, a last one with `k`, `returned` and `cut`

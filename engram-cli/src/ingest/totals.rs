@@ -34,7 +34,6 @@ pub struct Failed {
 pub struct Totals {
     /// By harness.
     sessions: BTreeMap<String, Sessions>,
-    sub_agents: u64,
     errors: Vec<Failed>,
     details: Details,
     /// Tapes that are new.
@@ -69,18 +68,31 @@ pub struct Totals {
     pub verdict: Verdict,
 }
 
-/// The sessions of one harness. One with several tapes counts once, as in [`engram_core::stats::Counts`].
+/// The sessions and sub-agents of one harness. One with several tapes counts once, as in [`engram_core::stats::Counts`].
 #[derive(Debug, Default)]
 struct Sessions {
     named: BTreeSet<String>,
     /// Tapes of logs that name no session.
     unnamed: u64,
+    /// Session and sub-agent.
+    agents: BTreeSet<(String, String)>,
+    /// Those of logs that name no session.
+    unnamed_agents: u64,
 }
 
 impl Sessions {
     fn add(&mut self, overview: &Overview) {
-        self.named.extend(overview.sessions().map(str::to_owned));
-        self.unnamed += u64::from(overview.sessions().next().is_none());
+        if overview.agent_id.is_none() && is_session(overview) {
+            self.named.extend(overview.sessions().map(str::to_owned));
+            self.unnamed += u64::from(overview.sessions().next().is_none());
+        }
+        let agents = overview.agents().map(str::to_owned);
+        match &overview.session_id {
+            Some(session) => self
+                .agents
+                .extend(agents.map(|agent| (session.clone(), agent))),
+            None => self.unnamed_agents += agents.count() as u64,
+        }
     }
 
     fn count(&self) -> u64 {
@@ -120,11 +132,7 @@ impl Totals {
 
     fn count(&mut self, overview: &Overview) {
         let of_harness = self.sessions.entry(overview.harness.clone()).or_default();
-        match overview.agent_id {
-            Some(_) => self.sub_agents += 1,
-            None if is_session(overview) => of_harness.add(overview),
-            None => {}
-        }
+        of_harness.add(overview);
     }
 
     fn count_read(&mut self, overview: &Overview) {
@@ -156,9 +164,11 @@ impl Totals {
             .collect()
     }
 
-    /// Sub-agents with a tape of their own.
+    /// Sub-agents, on tapes of their own or on that of their session.
     pub fn sub_agents(&self) -> u64 {
-        self.sub_agents
+        let all = self.sessions.values();
+        all.map(|sessions| sessions.agents.len() as u64 + sessions.unnamed_agents)
+            .sum()
     }
 
     /// What failed.
@@ -196,8 +206,8 @@ impl Totals {
             .collect();
         let all: u64 = sessions.values().sum();
         let mut lines = Vec::new();
-        if all + self.sub_agents > 0 {
-            let agents = match self.sub_agents {
+        if all + self.sub_agents() > 0 {
+            let agents = match self.sub_agents() {
                 0 => String::new(),
                 agents => format!(", {}", count(agents, "sub-agent")),
             };
@@ -316,6 +326,8 @@ mod tests {
             serde_json::json!({"harness": "toy", "session_id": "a", "more_sessions": ["b"]}),
             serde_json::json!({"harness": "toy", "session_id": "b"}),
             serde_json::json!({"harness": "toy", "session_id": "b", "agent_id": "c"}),
+            serde_json::json!({"harness": "toy", "session_id": "b", "more_agents": ["c", "d"]}),
+            serde_json::json!({"harness": "toy", "agent_id": "c"}),
             serde_json::json!({"harness": "toy", "prompts": 1}),
             serde_json::json!({"harness": "toy"}),
             serde_json::json!({"harness": "other", "session_id": "a"}),
@@ -326,6 +338,6 @@ mod tests {
             totals.sessions(),
             BTreeMap::from([("other", 1), ("toy", 3)])
         );
-        assert_eq!(totals.sub_agents(), 1);
+        assert_eq!(totals.sub_agents(), 3);
     }
 }

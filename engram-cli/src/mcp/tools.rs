@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use serde_json::{Map, Value, json};
 
+use crate::list::OF_A_LOG;
+
 /// A tool.
 #[derive(Debug)]
 pub struct Tool {
@@ -76,22 +78,6 @@ const HARNESS: Argument = argument(
     "Only sessions of this harness, such as `claude-code`",
 );
 const PROJECT: Argument = argument("project", Form::Text, "Only sessions of this project");
-
-/// What a session says of its log: it is for those who keep adapters true.
-const OF_A_LOG: &[&str] = &[
-    "schema",
-    "adapter",
-    "adapter_version",
-    "support",
-    "events",
-    "records",
-    "unrecognized",
-    "malformed",
-    "unknown_members",
-    "complete",
-    "input_hash",
-    "input_bytes",
-];
 
 const LINES: Argument = argument("limit", Form::Lines, LIMIT.about);
 const SKIPPED_LINES: Argument = argument("skip", Form::Lines, SKIP.about);
@@ -172,7 +158,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "query",
-        about: "One SQL statement over the views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones`, `usage` and `session_costs`; without one, their columns.",
+        about: "One SQL statement over the views `sessions`, `sub_agents`, `prompts`, `calls`, `edits`, `reads`, `tombstones`, `usage` and `session_costs`; without one, their columns.",
         arguments: &[
             argument("sql", Form::Value, "A SELECT statement"),
             argument("limit", Form::Count, "At most so many rows"),
@@ -183,7 +169,7 @@ pub const TOOLS: &[Tool] = &[
         name: "list",
         about: "The recorded sessions, the latest first: id, harness, project, prompts, tokens.",
         arguments: &[SINCE, UNTIL, PROJECT, HARNESS, LINES, SKIPPED_LINES],
-        leaves_out: OF_A_LOG,
+        leaves_out: &OF_A_LOG,
     },
     Tool {
         name: "files",

@@ -31,6 +31,8 @@ struct Thread {
     view: SessionView,
     /// The call that its first event names.
     started_by: Option<Seq>,
+    /// It has an event that does not repeat the history of another session.
+    is_own: bool,
 }
 
 impl Builder {
@@ -49,7 +51,8 @@ impl Builder {
             let Some(thread) = self.threads.pop() else {
                 break;
             };
-            let agent = thread.view;
+            let mut agent = thread.view;
+            agent.is_copy = !thread.is_own;
             let (depth, above) = depths[self.threads.len()];
             let place = self
                 .place(thread.started_by, self.threads.len())
@@ -111,6 +114,7 @@ impl Builder {
         self.threads.push(Thread {
             view,
             started_by: parent,
+            is_own: false,
         });
         self.by_agent
             .insert(agent_id.clone(), self.threads.len() - 1);
@@ -129,6 +133,7 @@ impl Builder {
         } = step;
         let first = self.threads.is_empty();
         let mut thread = self.thread(&agent_id, parent);
+        self.threads[thread].is_own |= !is_replay;
         if first {
             // An event without an agent belongs to the tape's own session, too.
             self.by_agent.insert(None, 0);

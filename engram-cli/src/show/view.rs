@@ -22,6 +22,8 @@ pub struct SessionView {
     pub costs: Costs,
     /// False if the log ends inside a record.
     pub is_complete: bool,
+    /// It only repeats the history of another session.
+    pub is_copy: bool,
     /// Which tape of its family it is on; 0 is that of the session itself. Numbers of events are those of their tape.
     pub tape: usize,
 }

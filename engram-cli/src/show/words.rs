@@ -133,7 +133,8 @@ pub fn with_agents(view: &SessionView) -> Totals {
 
 /// `with 3 sub-agents: 27 calls, 5 edits, tokens: ...`: the sums over the session and its sub-agents.
 fn agents(view: &SessionView) -> Option<String> {
-    let agents = view.agents().len() as u64;
+    let own = view.agents().into_iter().filter(|agent| !agent.is_copy);
+    let agents = own.count() as u64;
     if agents == 0 {
         return None;
     }

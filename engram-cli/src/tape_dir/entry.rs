@@ -5,7 +5,7 @@ use engram_adapters::sessions::Stamp;
 use engram_command::message::sentence;
 use engram_core::error::AdapterError;
 use engram_core::hash::Hash;
-use engram_core::overview::Overview;
+use engram_core::overview::{self, Overview};
 use serde::{Deserialize, Serialize};
 
 /// A source: a file or a store, and the id of a session in the store.
@@ -78,18 +78,19 @@ pub struct Entry {
 /// What decides about a tape beside the source. If it changes, every source is read again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
-    /// A hash of the ids and versions of all adapters.
+    /// A hash of the ids and versions of all adapters, and of the form of overviews.
     pub adapters: String,
     /// The options of the conversion.
     pub options: String,
 }
 
 impl Setup {
-    /// The versions of these adapters, and these options.
+    /// The versions of these adapters, the form of overviews, and these options.
     pub fn new(registry: &Registry, options: String) -> Setup {
         let descriptors = registry.adapters().map(|adapter| adapter.descriptor());
         let versions: Vec<String> = descriptors
             .map(|it| format!("{} {}", it.adapter_id, it.adapter_version))
+            .chain([format!("overview {}", overview::FORM)])
             .collect();
         let hash = Hash::of_bytes(versions.join("\n").as_bytes()).to_string();
         Setup {

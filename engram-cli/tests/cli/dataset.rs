@@ -42,6 +42,8 @@ import os
 os.chdir(root)
 con.sql(open("schema.sql").read())
 found["cost"] = con.sql("select round(sum(usd), 9) from session_costs").fetchall()[0][0]
+agents = "select count(distinct (harness, session_id, agent_id)) from sessions where agent_id is not null and events > replayed"
+found["sub_agents"] = con.sql(agents).fetchall()[0][0]
 print(json.dumps(found, sort_keys=True))
 "#;
 

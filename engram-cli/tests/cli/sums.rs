@@ -3,14 +3,19 @@
 use super::index::Home;
 use super::*;
 
-/// Sessions with totals, forks, sub-agents, replayed history, stated costs and responses that state none.
-const FIXTURES: [&str; 9] = [
+/// Sessions with totals, forks, sub-agents on tapes of their own and on that of their session, replayed history, stated costs and responses that
+/// state none.
+const FIXTURES: [&str; 13] = [
+    "claude-code/1.0.0/c_subagent",
     "claude-code/1.0.100/n_stream",
     "claude-code/2.1.329/c_subagent",
     "claude-code/2.1.329/d_resume",
     "claude-code/2.1.332/m_tuifork",
+    "claude-code/2.1.90/n_stream_agents",
     "codex/0.169.0/sub-codemode",
     "codex/0.171.0/x_review",
+    "copilot/1.0.102/sub",
+    "cursor/2026.10.01-e373342/hooks",
     "gemini/0.16.0/c_subagent",
     "opencode/1.14.34/resume",
     "opencode/1.14.34/sub",
@@ -20,7 +25,7 @@ const FIXTURES: [&str; 9] = [
 const OF_VIEWS: &str = "SELECT
     (SELECT count(DISTINCT harness || '/' || coalesce(session_id, tape)) FROM sessions
         WHERE agent_id IS NULL AND (coalesce(session_id, start) IS NOT NULL OR prompts + calls > 0)) AS sessions,
-    (SELECT count(DISTINCT harness || '/' || session_id || '/' || agent_id) FROM sessions WHERE agent_id IS NOT NULL) AS sub_agents,
+    (SELECT count(DISTINCT harness || '/' || session_id || '/' || agent_id) FROM sub_agents) AS sub_agents,
     (SELECT count(*) FROM prompts WHERE by = 'person') AS prompts, (SELECT count(*) FROM calls) AS calls,
     (SELECT count(*) FROM edits) AS edits,
     (SELECT sum(ifnull(input, 0) + ifnull(cache_read, 0) + ifnull(cache_write, 0) + ifnull(output, 0)) FROM usage) AS tokens,
@@ -92,6 +97,9 @@ fn every_answer_has_the_same_sums() {
         assert_near(number(&views["tokens"]), tokens(&stats), "tokens");
         assert_near(number(&views["usd"]), usd, "usd");
 
+        let inside =
+            "SELECT count(DISTINCT agent_id) AS inside FROM sub_agents WHERE NOT has_own_tape";
+        let inside = number(&answer(&["query", inside, "--no-ingest"])[0]["inside"]);
         let [of_sessions, of_usage] =
             [OF_SESSIONS, OF_USAGE].map(|sql| answer(&["query", sql, "--no-ingest"]).remove(0));
         assert_eq!(of_sessions["prompts"], stats["prompts"]);
@@ -117,14 +125,16 @@ fn every_answer_has_the_same_sums() {
             .iter()
             .filter(|row| row["agent_id"].is_string())
             .count() as f64;
-        assert_eq!(
-            sum(|row| number(&row["sub_agents"])) + alone,
-            number(&stats["sub_agents"])
-        );
+        let agents = number(&stats["sub_agents"]);
+        assert_eq!(sum(|row| number(&row["sub_agents"])) + alone, agents);
+        assert!(inside > 3.0 && agents > inside, "{inside} {agents}");
 
         for by in ["harness", "project", "day", "session"] {
             let rows = answer(&["stats", &tapes, "--by", by]);
             let sum = |name: &str| rows.iter().map(|row| number(&row[name])).sum::<f64>();
+            if by != "day" {
+                assert_eq!(sum("sub_agents"), agents, "{by}");
+            }
             assert_eq!(sum("prompts"), number(&stats["prompts"]), "{by}");
             assert_near(sum("cost_usd"), usd, by);
         }
@@ -135,6 +145,20 @@ fn every_answer_has_the_same_sums() {
         assert_eq!(code(&out), 0, "{}", stderr(&out));
         if let Some(found) = dataset::read(Path::new(&tables)) {
             assert_near(number(&found["cost"]), usd, "usd of the tables");
+            assert_eq!(number(&found["sub_agents"]), agents);
         }
     }
+    let pages = home.path("pages");
+    let out = home.run(&["show", &tapes, "--html", &pages]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let stats = home.json(&["stats", &tapes, "--json"]).remove(0);
+    let index = fs::read_to_string(Path::new(&pages).join("index.html")).unwrap();
+    let said = format!(
+        "{} sessions, {} sub-agents, ",
+        stats["sessions"], stats["sub_agents"]
+    );
+    assert!(index.contains(&said), "{said}");
+    let again = home.run(&["ingest", text(&logs), "--out", &tapes]);
+    let said = format!(", {} sub-agents\n", stats["sub_agents"]);
+    assert!(stderr(&again).contains(&said), "{}", stderr(&again));
 }

@@ -120,12 +120,10 @@ impl Breakdown {
         }
         let stats = self.groups.entry(values.clone()).or_default();
         if self.tape.values.insert(values) {
-            stats.count(Fact::Tape(self.tape.of.unwrap_or(TapeOf {
-                is_sub_agent: false,
-                id: None,
-                session: None,
-            })));
+            let of = self.tape.of.unwrap_or_else(|| TapeOf::agent_of(None, None));
+            stats.count(Fact::Tape(of));
         }
+        stats.note_agent(record);
         stats.count(match (fact, &self.tape.model) {
             (Fact::Usage(response), Some(model)) => Fact::Usage(response.with_model(model)),
             (fact, _) => fact,
