@@ -91,6 +91,17 @@ pub struct Quote {
     pub cut: bool,
 }
 
+/// What a tape says that its session is about; a tape of a sub-agent without a title has that of its session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct About {
+    /// The title, as last stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The first working directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+}
+
 /// A call, and where it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CallInfo {
@@ -102,6 +113,9 @@ pub struct CallInfo {
     /// The id of the sub-agent, if one made the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// What the log says the session is about.
+    #[serde(flatten)]
+    pub about: About,
     /// The path of the tape.
     pub tape: String,
     /// The event of the call on the tape.

@@ -1,6 +1,7 @@
 //! Where something was said: the tapes themselves are searched, so that the index needs no text.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::io::BufRead;
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::answer::Quote;
+use crate::answer::{About, Quote};
 use crate::error::Error;
 use crate::window::{self, Keys};
 use crate::{names, tape_file};
@@ -46,6 +47,9 @@ pub struct Match {
     /// The id of the sub-agent, if the event is of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// What the log says the session is about.
+    #[serde(flatten)]
+    pub about: About,
     /// When it happened, as the tape has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t: Option<String>,
@@ -122,11 +126,17 @@ impl Pattern {
         })
     }
 
-    /// Searches a tape. `found` says whether to go on.
+    /// Searches a tape. `about` is asked at the first hit, and `found` says whether to go on.
     ///
     /// # Errors
     /// As the file system gives them.
-    pub fn search(&self, tape: &Path, found: &mut dyn FnMut(Match) -> bool) -> Result<(), Error> {
+    pub fn search(
+        &self,
+        tape: &Path,
+        about: &dyn Fn() -> About,
+        found: &mut dyn FnMut(Match) -> bool,
+    ) -> Result<(), Error> {
+        let known = OnceCell::new();
         let mut text = tape_file::open(tape).map_err(Error::io(tape))?;
         let mut line = Vec::new();
         loop {
@@ -141,7 +151,8 @@ impl Pattern {
             {
                 continue;
             }
-            for found_here in self.in_event(tape, &line) {
+            for mut found_here in self.in_event(tape, &line) {
+                found_here.about = known.get_or_init(about).clone();
                 if !found(found_here) {
                     return Ok(());
                 }
@@ -178,6 +189,7 @@ impl Pattern {
                     harness: harness.clone(),
                     session: session.clone(),
                     agent: agent.clone(),
+                    about: About::default(),
                     t: t.clone(),
                     kind: kind.clone(),
                     member: member.to_owned(),

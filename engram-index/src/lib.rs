@@ -66,10 +66,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use engram_core::prices::Prices;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 pub use add::Added;
-pub use answer::{Answer, CallInfo, Item, LineCounts, Mention, Quote, Tier, Why};
+pub use answer::{About, Answer, CallInfo, Item, LineCounts, Mention, Quote, Tier, Why};
 pub use error::Error;
 pub use explain::Made;
 pub use grep::{Match, Pattern};
@@ -250,6 +250,22 @@ impl Index {
                 ORDER BY t1 DESC, 1";
             let paths: Vec<String> = db.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             Ok(paths.into_iter().map(PathBuf::from).filter(|path| path.is_file()).collect())
+        })
+    }
+
+    /// What the tape at this path says that its session is about.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn about(&self, tape: &Path) -> Result<About, Error> {
+        self.read(|db| {
+            let sql = "SELECT tape FROM place WHERE path = ?1 AND tape IS NOT NULL";
+            let path = tape.to_string_lossy();
+            let tape: Option<i64> = db
+                .prepare_cached(sql)?
+                .query_row([&*path], |row| row.get(0))
+                .optional()?;
+            tape.map_or_else(|| Ok(About::default()), |tape| window::about(db, tape))
         })
     }
 

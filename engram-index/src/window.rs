@@ -9,7 +9,7 @@ use engram_core::redact::{redacted, redacted_json};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
-use crate::answer::{CallInfo, Quote};
+use crate::answer::{About, CallInfo, Quote};
 use crate::arguments::Arguments;
 use crate::line_key::{keys, lines};
 use crate::{diff, names, tape_file};
@@ -55,6 +55,7 @@ pub fn call(db: &Connection, tape: i64, seq: i64, keys: Keys) -> rusqlite::Resul
     let (harness, session, agent) = db
         .prepare_cached(sql)?
         .query_row([tape], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let about = about(db, tape)?;
     let sql = "SELECT prompt, offset, tool.text, i.text, model.text, status, t, agent.text, k.text FROM call JOIN name tool ON tool.id = tool JOIN name k ON k.id = kind
         LEFT JOIN name i ON i.id = call_id LEFT JOIN name model ON model.id = model LEFT JOIN name agent ON agent.id = agent
         WHERE tape = ?1 AND seq = ?2";
@@ -62,6 +63,7 @@ pub fn call(db: &Connection, tape: i64, seq: i64, keys: Keys) -> rusqlite::Resul
         harness,
         session,
         agent,
+        about,
         tape: path.to_string_lossy().into_owned(),
         seq,
         absent: there == There::Gone,
@@ -90,6 +92,18 @@ pub fn call(db: &Connection, tape: i64, seq: i64, keys: Keys) -> rusqlite::Resul
         offset,
         path: Some(path).filter(|_| there == There::Tape),
         keys,
+    })
+}
+
+/// What a tape says that its session is about.
+pub fn about(db: &Connection, tape: i64) -> rusqlite::Result<About> {
+    let sql = "SELECT ifnull(title, (SELECT max(of.title) FROM tape of WHERE of.harness = tape.harness AND of.session = tape.session
+        AND of.agent IS NULL AND of.superseded_by IS NULL)), cwd FROM tape WHERE id = ?1";
+    db.prepare_cached(sql)?.query_row([tape], |row| {
+        Ok(About {
+            title: row.get(0)?,
+            project: row.get(1)?,
+        })
     })
 }
 

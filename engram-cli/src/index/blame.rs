@@ -1,19 +1,20 @@
 //! `engram blame`: who made each line.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use engram_adapters::Registry;
 use engram_command::exit::Exit;
 use engram_command::report::{Reporter, one_line};
-use engram_index::{Answer, Error, Item, Tier, Words};
+use engram_index::{About, Answer, Error, Item, Tier, Words};
 use serde_json::json;
 
 use super::args::Blame;
 use super::ask::{self, Asked, Opened};
 use super::explain::{MayBeGone, Text, text_of};
 use super::page::{End, Page};
-use super::{keys_of, place};
+use super::{keys_of, place, print};
 
 /// The fewest characters of a prompt that a line shows, on a wide screen and on a narrow one.
 const PROMPT_CHARS: [usize; 2] = [24, 10];
@@ -84,6 +85,7 @@ fn print(args: &Blame, index: &Path, text: &str, answer: &Answer) -> io::Result<
     let each = runs
         .iter()
         .flat_map(|(first, last, item)| (*first..=*last).map(move |line| (line, *item)));
+    page.aside(|| legend(answer));
     for (line, item) in each.clone().skip(bounds.skip).take(bounds.limit) {
         page.add(&(), || look.line(line, item, lines[line - 1]));
     }
@@ -150,12 +152,8 @@ impl Look {
         let call = item.call.as_ref();
         let time = call.and_then(|call| call.t.as_deref()).unwrap_or_default();
         let harness = call.map_or("", |call| &call.harness);
-        let session: String = call
-            .and_then(|call| call.session.as_deref())
-            .unwrap_or_default()
-            .chars()
-            .take(8)
-            .collect();
+        let session = call.and_then(|call| call.session.as_deref());
+        let session = short(session.unwrap_or_default());
         let prompt = one_line(first_line(item));
         let shown = match prompt.chars().count() > self.prompt {
             true => prompt.chars().take(self.prompt - 1).chain(['…']).collect(),
@@ -178,6 +176,25 @@ impl Look {
             digits = self.digits
         )
     }
+}
+
+/// The title and the project of each session, by the beginning of its id.
+fn legend(answer: &Answer) -> String {
+    let calls = answer.items.iter().filter_map(|item| item.call.as_ref());
+    let sessions: BTreeMap<String, &About> = calls
+        .filter_map(|call| Some((short(call.session.as_deref()?), &call.about)))
+        .collect();
+    let look = print::Look::stdout();
+    let line = |(session, about): (&String, &&About)| match print::about(about, look) {
+        about if about.is_empty() => about,
+        about => format!("{:8} {about}", one_line(session)),
+    };
+    sessions.iter().map(line).collect()
+}
+
+/// The part of an id that stands at each line.
+fn short(session: &str) -> String {
+    session.chars().take(8).collect()
 }
 
 fn first_line(item: &Item) -> &str {

@@ -1,13 +1,19 @@
 //! Answers in words. Words of a tape stand behind `| `, where they cannot control a terminal.
 
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use engram_command::homes::in_short;
 use engram_command::report::{one_line, printable};
 use engram_command::table::Screen;
-use engram_index::{CallInfo, Event, Item, Mention, Quote, Tier, Why};
+use engram_index::{About, CallInfo, Event, Item, Mention, Quote, Tier, Why};
 
 /// How a text is printed.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
     has_colours: bool,
+    /// Of a terminal.
+    width: Option<usize>,
 }
 
 /// What a part of a text is.
@@ -23,8 +29,10 @@ enum Part {
 impl Look {
     /// For standard output: colours in a terminal, unless `NO_COLOR` is set.
     pub fn stdout() -> Look {
+        let screen = Screen::stdout();
         Look {
-            has_colours: Screen::stdout().has_colours,
+            has_colours: screen.has_colours,
+            width: io::stdout().is_terminal().then_some(screen.width),
         }
     }
 
@@ -68,6 +76,10 @@ pub fn item(item: &Item, look: Look) -> String {
     let mut text = format!("{}  {}{why}", look.paint(part, &lines), words_of(item.tier));
     if let Some(call) = &item.call {
         text.push_str(&format!("\n  {}", call_line(call, item.op)));
+        let about = about(&call.about, look);
+        if !about.is_empty() {
+            text.push_str(&format!("\n  {}", about.trim_end()));
+        }
         if let Some(file) = &item.file {
             text.push_str(&format!(
                 "\n  in {}{}",
@@ -176,6 +188,10 @@ pub fn event(event: &Event, look: Look) -> String {
         one_line(&event.file),
         call_line(&event.call, None)
     );
+    let about = about(&event.call.about, look);
+    if !about.is_empty() {
+        text.push_str(&format!("  {about}"));
+    }
     event
         .prompt
         .iter()
@@ -186,6 +202,33 @@ pub fn event(event: &Event, look: Look) -> String {
         .for_each(|quote| text.push_str(&change(quote, &event.call.tape, look)));
     text.push('\n');
     text
+}
+
+/// The title and the project of a session, as a line; empty if its log has neither. In a terminal the title is cut so that the line fits, behind an
+/// the indents of answers too.
+pub fn about(about: &About, look: Look) -> String {
+    const INDENT: usize = 9;
+    const TITLE_CHARS: usize = 20;
+    let project = about.project.as_deref().map(Path::new).map(in_short);
+    let project = one_line(project.as_deref().unwrap_or_default()).into_owned();
+    let title = one_line(about.title.as_deref().unwrap_or_default()).into_owned();
+    let gap = if title.is_empty() || project.is_empty() {
+        ""
+    } else {
+        "  "
+    };
+    let beside = INDENT + gap.len() + project.chars().count();
+    let room = look
+        .width
+        .map(|width| width.saturating_sub(beside).max(TITLE_CHARS));
+    let title = match room.filter(|room| title.chars().count() > *room) {
+        Some(room) => title.chars().take(room - 1).chain(['…']).collect(),
+        None => title,
+    };
+    match title.is_empty() && project.is_empty() {
+        true => String::new(),
+        false => format!("{}{gap}{project}\n", look.paint(Part::Heading, &title)),
+    }
 }
 
 const fn words_of(tier: Tier) -> &'static str {

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::args::Grep;
 use super::ask::{self, Opened};
 use super::page::{End, Page};
+use super::print::{Look, about};
 use super::{keys_of, place};
 
 /// What is before a line of a hit.
@@ -24,6 +25,7 @@ const MARGIN: &str = "  | ";
 /// When standard output cannot be written to.
 pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let (mut page, mut total, mut failures) = (Page::new(&args.bounds), 0, Vec::new());
+    let (mut last, look) = (None, Look::stdout());
     let mut searched = 0;
     let width = stdout().is_terminal().then(|| Screen::stdout().width);
     let found = (|| {
@@ -40,7 +42,14 @@ pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<E
                 let time = found.t.as_deref().and_then(|t| t.get(..16));
                 let time = time.unwrap_or("at an unknown time").replace('T', " ");
                 let what = format!("{time}  {} {}", found.kind, found.member);
-                page.add(&found, || text(&found.quote, &what, width));
+                // Hits of one session stand below its title.
+                let whose = Some((found.session.clone(), found.about.clone()));
+                let is_next = whose != last;
+                last = whose;
+                page.add(&found, || {
+                    let of = is_next.then(|| about(&found.about, look));
+                    of.unwrap_or_default() + &text(&found.quote, &what, width)
+                });
             }
             total += 1;
             // One more than is shown says that there is more.
@@ -48,7 +57,9 @@ pub fn grep(args: &Grep, registry: &Registry, report: &Reporter) -> io::Result<E
         };
         for tape in opened.index.tapes()? {
             searched += 1;
-            match pattern.search(&tape, &mut take) {
+            // A tape that went away meanwhile has hits without a title.
+            let about = || opened.index.about(&tape).unwrap_or_default();
+            match pattern.search(&tape, &about, &mut take) {
                 Ok(()) => {}
                 Err(error) => failures.push(error),
             }

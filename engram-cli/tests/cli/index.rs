@@ -509,3 +509,37 @@ fn the_first_questions_on_a_machine_make_the_index_whoever_comes_first() {
     let first: Value = serde_json::from_str(text_of(&out).lines().next().unwrap()).unwrap();
     assert_eq!(first["why"], "no_session");
 }
+
+#[test]
+fn hits_and_causes_name_their_session_by_title_and_project() {
+    let home = Home::new();
+    let project = home.project();
+    let title = r#","title":"Mend the parser","permission_mode":"#;
+    home.change_tapes(r#","permission_mode":"#, title);
+    let file = project.join(FILE);
+    let about =
+        |value: &Value| value["title"] == "Mend the parser" && value["project"] == text(&project);
+    let hits = home.json(&["grep", "LAB", "--json", "--no-ingest", "--limit", "3"]);
+    assert!(hits[..3].iter().all(about), "{hits:?}");
+    let cause = home.json(&[
+        "explain",
+        &format!("{}:6", text(&file)),
+        "--json",
+        "--no-ingest",
+    ]);
+    assert!(about(&cause[0]["call"]), "{cause:?}");
+    // A heading of all hits of a session, a line of a cause, and a legend.
+    let heading = format!("Mend the parser  {}\n", text(&project));
+    for (args, indent) in [
+        (["grep", "LAB", "--no-ingest"], ""),
+        (["explain", text(&file), "--no-ingest"], "  "),
+        (["blame", text(&file), "--no-ingest"], "08a7d153 "),
+    ] {
+        let answer = text_of(&home.run(&args));
+        assert!(answer.contains(&format!("{indent}{heading}")), "{answer}");
+        assert!(
+            args[0] == "explain" || answer.matches(&heading).count() == 1,
+            "{answer}"
+        );
+    }
+}
