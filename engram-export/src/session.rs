@@ -37,6 +37,8 @@ pub struct Session<'t> {
     pub turns: Vec<Option<u64>>,
     /// The events that a rewind took back.
     pub rewound: Vec<bool>,
+    /// The sub-agent of each event that is one's, where the tape is that of its session.
+    pub inside: HashMap<usize, String>,
 }
 
 /// Whose session a tape is.
@@ -152,6 +154,7 @@ impl<'t> Session<'t> {
         };
         let (mut lines, mut turns, mut rewinds) = (vec![0], Vec::new(), Vec::new());
         let (mut turn, mut grouping, mut source) = (Turns::default(), Grouping::default(), None);
+        let mut inside = HashMap::new();
         while let Some(line) = tape.line_at(tape.at)? {
             let index = lines.len() - 1;
             let at_line = |what: String| invalid(format!("line {}: {what}", index + 1));
@@ -159,11 +162,14 @@ impl<'t> Session<'t> {
             if record.seq.get() != index as u64 {
                 return Err(at_line("`seq` does not count the events".to_owned()));
             }
-            source.get_or_insert_with(|| Source {
+            let source = source.get_or_insert_with(|| Source {
                 harness: record.source.harness.to_owned(),
                 session_id: record.source.session_id.map(owned),
                 agent_id: record.source.agent_id.map(owned),
             });
+            let agent = record.source.agent_id.map(owned);
+            let agent = agent.filter(|agent| source.agent_id.as_ref() != Some(agent));
+            inside.extend(agent.map(|agent| (index, agent)));
             if let Event::Meta(Meta::Rewind { to, .. }) = &record.event {
                 rewinds.push((usize::try_from(to.get()).unwrap_or(usize::MAX), index));
             }
@@ -181,6 +187,7 @@ impl<'t> Session<'t> {
             permissions: grouping.permissions,
             rewound: rewound(turns.len(), &rewinds),
             turns,
+            inside,
             lines,
         })
     }

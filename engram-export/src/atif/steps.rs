@@ -79,6 +79,9 @@ impl<'s, 't> Steps<'s, 't> {
         if self.session.rewound[index] {
             extra.insert("rewound".to_owned(), true.into());
         }
+        if let Some(agent) = self.session.inside.get(&index) {
+            extra.insert("agent_id".to_owned(), agent.as_str().into());
+        }
         let timestamp = (record.t_basis != Some(TimeBasis::Absent)).then(|| record.t.to_owned());
         Step {
             timestamp,

@@ -218,6 +218,7 @@ impl Writer<'_, '_, '_> {
                 attributes.set("engram.rewound", true);
             }
             let mut span = self.agent(Of::Turn(seq), root.clone(), start, end);
+            attributes.maybe("engram.agent.id", self.session.inside.get(&seq).cloned());
             span.attributes.append(&mut attributes.0);
             self.turns.insert(turn, self.own.len());
             self.own.push(span);
