@@ -10,7 +10,7 @@ use engram_command::exit::{Exit, Tally};
 use engram_command::inputs::with_adapter;
 use engram_command::output;
 use engram_command::places;
-use engram_command::report::Reporter;
+use engram_command::report::{Reporter, shown};
 use engram_command::summary::count;
 use engram_core::error::AdapterError;
 use engram_core::overview::Overview;
@@ -102,6 +102,13 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
     if let Some(file) = written.filter(|file| output::is_input(file, read())) {
         return Ok(report.usage(&output::same_as_input(file)));
     }
+    if let Some(directory) = written.filter(|file| names_a_directory(file)) {
+        let page = directory.join("session.html");
+        return Ok(report.usage(&format!(
+            "one session is one page: name a file, as in `--html {}`",
+            shown(&page)
+        )));
+    }
     if written.is_none() && output::stdout_is_input(read()) {
         return Ok(report.usage(&output::same_as_input(Path::new("standard output"))));
     }
@@ -116,6 +123,11 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
         }
         Err(error) => Ok(report.failure(&error)),
     }
+}
+
+/// True for a directory, and for a path that is written as one.
+fn names_a_directory(path: &Path) -> bool {
+    path.is_dir() || path.to_string_lossy().ends_with(std::path::is_separator)
 }
 
 fn refused(refusal: Refusal, report: &Reporter) -> Exit {

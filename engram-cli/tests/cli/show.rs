@@ -209,6 +209,8 @@ fn each_event_on_a_page_has_an_anchor_of_its_own() {
         .filter(|id| id[1..].parse::<u64>().is_ok() && id.starts_with('e'));
     let of_agents = ids.iter().filter(|id| id.starts_with("t1e"));
     assert!(own.count() > 10 && of_agents.count() > 3, "{ids:?}");
+    let head = page.split("</header>").next().unwrap();
+    assert!(head.contains("<summary>4 sub-agents</summary><ul class=\"files\"><li><a href=\"#t"));
     let links = page
         .split("href=\"#")
         .skip(1)
@@ -224,6 +226,8 @@ fn a_change_has_the_line_numbers_that_the_log_states() {
     let page = String::from_utf8(run(&["show", text(&log), "--html", "-"]).stdout).unwrap();
     assert!(page.contains("<pre class=\"diff numbered\"><"), "{page}");
     assert!(page.contains("<del data-o=\"1\"") && page.contains("<ins data-n=\"1\""));
+    let is_empty = "<p class=\"fact\">an empty file</p>";
+    assert!(page.contains(is_empty) && !page.contains("<pre class=\"diff\"></pre>"));
 }
 
 #[test]
@@ -329,6 +333,11 @@ fn a_page_is_written_to_a_file_completely_or_not_at_all() {
         ])),
         3
     );
+    for into in [text(directory.path()), "pages/"] {
+        let out = run(&["show", text(&claude_file()), "--html", into]);
+        assert_eq!(code(&out), 2, "{}", stderr(&out));
+        assert!(stderr(&out).contains("session.html`"), "{}", stderr(&out));
+    }
     assert_eq!(
         code(&run(&["show", text(&directory.path().join("none.jsonl"))])),
         3

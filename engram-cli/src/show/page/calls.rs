@@ -140,6 +140,14 @@ impl<W: Write> Page<'_, '_, W> {
     }
 
     fn diff(&mut self, diff: &Diff, call: &Call) -> io::Result<()> {
+        if diff.parts.iter().all(|(_, text)| text.is_empty()) {
+            let what = if diff.is_new_file {
+                "an empty file"
+            } else {
+                "no text"
+            };
+            return writeln!(self.out, "<p class=\"fact\">{what}</p>");
+        }
         let numbers = numbers::of(diff, call);
         let is_numbered = numbers
             .iter()

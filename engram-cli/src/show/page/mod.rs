@@ -46,7 +46,7 @@ pub fn write(view: &SessionView, style: Style<'_>, out: &mut impl Write) -> io::
         style,
         tape: view.tape,
     };
-    page.header(view, "h1")?;
+    page.header(view)?;
     page.out.write_all(
         b"<div id=\"bar\" hidden><input id=\"filter\" type=\"search\" placeholder=\"Search  /\" aria-label=\"Search\">\
           <button id=\"previous\" title=\"previous prompt (k)\">\xe2\x86\x91</button>\
@@ -69,28 +69,35 @@ struct Page<'o, 'i, W> {
     tape: usize,
 }
 
+/// The id of an event: `e12`, of another tape of the family `t3e12`.
+fn anchor(tape: usize, seq: u64) -> String {
+    match tape {
+        0 => format!("e{seq}"),
+        tape => format!("t{tape}e{seq}"),
+    }
+}
+
+/// True for what stands on the page with an anchor of its own.
+fn has_anchor(item: &Item) -> bool {
+    match &item.body {
+        Body::Agent(_) => false,
+        Body::Usage(sum, model) => !usage(sum, model.as_deref()).is_empty(),
+        _ => true,
+    }
+}
+
 /// True for what a person wrote in this session.
 fn is_prompt(item: &Item) -> bool {
     matches!(&item.body, Body::Message(message) if message.who == Who::Person)
 }
 
 impl<W: Write> Page<'_, '_, W> {
-    fn header(&mut self, view: &SessionView, element: &str) -> io::Result<()> {
-        let (title, heading) = (page_title(view), heading(&view.facts));
-        write!(
-            self.out,
-            "<header><{element}>{}</{element}>",
-            escaped(&visible_line(&title))
-        )?;
-        let lines = (title != heading)
-            .then_some(heading)
-            .into_iter()
-            .chain(summary(view, self.style.prices));
-        for text in lines {
-            write!(self.out, "<p>{}</p>", line(&text))?;
-        }
+    fn header(&mut self, view: &SessionView) -> io::Result<()> {
+        let title = page_title(view);
+        write!(self.out, "<header><h1>{}</h1>", line(&title))?;
+        self.facts(view, &title)?;
         let files = view.all_files();
-        if element == "h1" && !files.is_empty() {
+        if !files.is_empty() {
             let count = super::words::count(files.len() as u64, "file");
             write!(
                 self.out,
@@ -106,7 +113,49 @@ impl<W: Write> Page<'_, '_, W> {
             }
             write!(self.out, "</ul></details>")?;
         }
+        self.sub_agents(view)?;
         writeln!(self.out, "</header>")
+    }
+
+    /// What is known of a session, below its title.
+    fn facts(&mut self, view: &SessionView, title: &str) -> io::Result<()> {
+        let heading = heading(&view.facts);
+        let lines = (title != heading)
+            .then_some(heading)
+            .into_iter()
+            .chain(summary(view, self.style.prices));
+        for text in lines {
+            write!(self.out, "<p>{}</p>", line(&text))?;
+        }
+        Ok(())
+    }
+
+    /// The sub-agents of the session and theirs, each a link to its first event.
+    fn sub_agents(&mut self, view: &SessionView) -> io::Result<()> {
+        let mut agents = view.agents();
+        if agents.is_empty() {
+            return Ok(());
+        }
+        agents.sort_by_key(|agent| agent.facts.times.as_ref().map(|(first, _)| first));
+        let count = super::words::count(agents.len() as u64, "sub-agent");
+        write!(
+            self.out,
+            "<details><summary>{count}</summary><ul class=\"files\">"
+        )?;
+        for agent in agents {
+            let title = line(&page_title(agent));
+            let first = agent.items.iter().find(|item| has_anchor(item));
+            let calls = super::words::count(agent.totals.calls, "call");
+            match first {
+                Some(first) => write!(
+                    self.out,
+                    "<li><a href=\"#{}\">{title}</a> <b>{calls}</b></li>",
+                    anchor(agent.tape, first.seq)
+                )?,
+                None => write!(self.out, "<li>{title} <b>{calls}</b></li>")?,
+            }
+        }
+        write!(self.out, "</ul></details>")
     }
 
     /// The prompts of the session, each a link.
@@ -254,7 +303,9 @@ impl<W: Write> Page<'_, '_, W> {
             self.out,
             "<details class=\"agent\"><summary>sub-agent <b>{title}</b></summary>"
         )?;
-        self.header(agent, "h3")?;
+        write!(self.out, "<header>")?;
+        self.facts(agent, &page_title(agent))?;
+        writeln!(self.out, "</header>")?;
         let outer = std::mem::replace(&mut self.tape, agent.tape);
         self.items(&agent.items)?;
         self.tape = outer;
@@ -279,12 +330,9 @@ impl<W: Write> Page<'_, '_, W> {
         Ok(())
     }
 
-    /// The id of an event: `e12`, of another tape of the family `t3e12`.
+    /// As [`anchor`], on the tape that is written.
     fn anchor(&self, seq: u64) -> String {
-        match self.tape {
-            0 => format!("e{seq}"),
-            tape => format!("t{tape}e{seq}"),
-        }
+        anchor(self.tape, seq)
     }
 
     /// A link to an item. The style shows its address, so that a search does not find it.
