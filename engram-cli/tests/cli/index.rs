@@ -134,7 +134,9 @@ fn a_file_in_its_place_is_explained_line_by_line() {
                 .unwrap_or_default()
                 .to_owned()
         };
-        blamed.lines().map(mark).collect()
+        // Below the lines is a legend.
+        let lines = blamed.lines().filter(|line| line.contains(" | "));
+        lines.map(mark).collect()
     };
     let blamed = text_of(&home.run(&["blame", "proj/src/a.py"]));
     let expected = "state older older older older state state older older state state";
