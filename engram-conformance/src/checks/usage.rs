@@ -1,5 +1,7 @@
 //! Compares the usage on the tapes with what the model server counted.
 
+use std::ops::RangeInclusive;
+
 use engram_core::event::Kind;
 use memchr::memmem;
 use serde_json::Value;
@@ -13,6 +15,8 @@ use crate::tape::Event;
 
 /// The gap of logs whose input may contain what came from the cache.
 const CACHED_INPUT: &str = "usage.cached_input";
+/// The gap of logs that count only at the end of a run.
+const OF_RUNS: &str = "usage.run";
 /// Numbers below this one occur in any record by chance.
 const LEAST_TELLING: u64 = 10;
 
@@ -143,7 +147,7 @@ impl Stated<'_> {
 /// Each usage is that of one real response, and each response whose counts the log has is there once. So the sums are right too.
 ///
 /// A usage belongs to the response that it names. If its id is not one of the model server's, it belongs to any response with the same
-/// counts that has none yet.
+/// counts that has none yet. Where the revision declares that its log counts runs, it may be the sum of responses that follow each other.
 pub fn sums(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     if case.truth.usage.is_empty() {
         return;
@@ -188,10 +192,9 @@ pub fn sums(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
             .filter(|count| count.is_none())
             .count()
     });
-    others
-        .iter()
-        .filter(|stated| !stated.counts.is_empty())
-        .for_each(|stated| ledger.add_other(stated));
+    // The sum of a run does not have the requests that have a usage of their own.
+    others.retain(|stated| !stated.counts.is_empty() && !ledger.add_fitting(stated));
+    others.iter().for_each(|stated| ledger.add_run(stated));
     ledger.end(&stated(true));
 }
 
@@ -231,38 +234,49 @@ impl Ledger<'_, '_> {
                     &format!("is wrong: the model server counted {counted}"),
                 );
             }
-            None => self.is_complete(stated, real),
+            None => self.is_complete(stated, Counts::of_real(real)),
         }
     }
 
-    fn add_other(&mut self, stated: &Stated<'_>) {
-        let fitting = |ledger: &Self, is_used: bool| {
-            let fits = |at: &usize| ledger.is_used[*at] == is_used && stated.fits(ledger.real[*at]);
-            // A usage without an input fits many responses; its record has the input of one.
-            let record = stated.session.record_of(stated.event).unwrap_or_default();
-            let has_input = |at: &usize| {
-                ledger.real[*at]
-                    .input
-                    .is_some_and(|input| has_count(record, WORDS[0], input))
-            };
-            let all = 0..ledger.real.len();
-            all.clone()
-                .find(|at| fits(at) && has_input(at))
-                .or_else(|| all.clone().find(fits))
+    /// Adds a usage that names no response and fits one without a usage. False if there is none.
+    fn add_fitting(&mut self, stated: &Stated<'_>) -> bool {
+        // A usage without an input fits many responses; its record has the input of one.
+        let record = stated.session.record_of(stated.event).unwrap_or_default();
+        let has_input = |at: &usize| {
+            self.real[*at]
+                .input
+                .is_some_and(|input| has_count(record, WORDS[0], input))
         };
-        match (fitting(self, false), fitting(self, true)) {
-            (Some(at), _) => {
-                self.is_used[at] = true;
-                self.is_complete(stated, self.real[at]);
+        let all = 0..self.real.len();
+        let mut fitting = all.filter(|at| !self.is_used[*at] && stated.fits(self.real[*at]));
+        let Some(at) = fitting.clone().find(has_input).or_else(|| fitting.next()) else {
+            return false;
+        };
+        self.is_used[at] = true;
+        self.is_complete(stated, Counts::of_real(self.real[at]));
+        true
+    }
+
+    /// Adds the usage of a run, if the revision declares that its log counts runs.
+    fn add_run(&mut self, stated: &Stated<'_>) {
+        let schema = stated.session.schema();
+        let counts_runs = self.subject.declares_for(schema, Kind::Meta, OF_RUNS);
+        let run = counts_runs.then(|| run_with(stated.counts, &self.real, &self.is_used));
+        match run.flatten() {
+            Some((run, sum)) => {
+                self.is_used[run].fill(true);
+                self.findings.gap(OF_RUNS);
+                self.is_complete(stated, sum);
             }
-            (None, Some(_)) => self.fail(stated, "is counted a second time"),
-            (None, None) => self.fail(stated, "is that of no response"),
+            None if self.real.iter().any(|real| stated.fits(real)) => {
+                self.fail(stated, "is counted a second time");
+            }
+            None => self.fail(stated, "is that of no response"),
         }
     }
 
     /// A count that the record has is on the tape.
-    fn is_complete(&mut self, stated: &Stated<'_>, real: &RealUsage) {
-        let real = Counts::of_real(real);
+    fn is_complete(&mut self, stated: &Stated<'_>, real: Counts) {
         let record = stated.session.record_of(stated.event).unwrap_or_default();
         let lost = (0..NAMES.len()).find(|at| {
             let is_logged =
@@ -346,6 +360,23 @@ impl Ledger<'_, '_> {
             }
         }
     }
+}
+
+/// The first run of responses that add up to this sum, without those that are counted already.
+fn run_with(
+    sum: Counts,
+    real: &[&RealUsage],
+    is_used: &[bool],
+) -> Option<(RangeInclusive<usize>, Counts)> {
+    let free = |at: &usize| !is_used[*at];
+    (0..real.len()).filter(free).find_map(|from| {
+        let mut counted = Counts([None; 5]);
+        let to = (from..real.len()).filter(free).find(|at| {
+            counted.add(Counts::of_real(real[*at]));
+            sum.refuted_by(counted, false).is_none()
+        })?;
+        Some((from..=to, counted))
+    })
 }
 
 /// True if the log has the counts of a response: input and output in one record, and in a record of this response if its id is logged.
@@ -543,6 +574,29 @@ mod tests {
             Counts([Some(9), None, None, None, None]).refuted_by(real, true),
             Some(0)
         );
+    }
+
+    #[test]
+    fn a_run_has_the_responses_one_behind_the_other_that_are_not_counted() {
+        let response = |input: u64| RealUsage {
+            input: Some(input),
+            output: Some(input / 10),
+            ..RealUsage::default()
+        };
+        let real = [100, 200, 300, 400].map(response);
+        let real: Vec<&RealUsage> = real.iter().collect();
+        let run = |input: u64, is_used: [bool; 4]| {
+            let sum = Counts([Some(input), None, None, Some(input / 10), None]);
+            run_with(sum, &real, &is_used).map(|(run, _)| run)
+        };
+        let none = [false; 4];
+        assert_eq!(run(600, none), Some(0..=2));
+        assert_eq!(run(700, none), Some(2..=3));
+        assert_eq!(run(400, none), Some(3..=3));
+        assert_eq!(run(800, none), None, "it has a response that is left out");
+        let counts_itself = [false, true, false, false];
+        assert_eq!(run(800, counts_itself), Some(0..=3));
+        assert_eq!(run(600, counts_itself), None, "counted twice");
     }
 
     /// What the usages of a tape are of a conversation of two runs, of 300 and 500 tokens. The log has a line per usage, with the input.
