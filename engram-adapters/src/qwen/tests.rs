@@ -301,3 +301,26 @@ fn a_call_that_a_person_rejected_is_denied() {
     assert_eq!(statuses("reject"), "denied");
     assert_eq!(statuses("accept"), "cancelled");
 }
+
+#[test]
+fn a_notebook_is_edited_like_a_file() {
+    let call = json!([{"functionCall": {"id": "c", "name": "notebook_edit", "args": {"notebook_path": "/p/n.ipynb", "cell_id": "c1", "new_source": "2"}}}]);
+    let output =
+        "Notebook /p/n.ipynb has been updated. replace cell c1.\n\nUpdated source:\n\n---\n\n2";
+    let mut answer = said(
+        "user",
+        json!([{"functionResponse": {"id": "c", "name": "notebook_edit", "response": {"output": output}}}]),
+    );
+    answer["toolCallResult"] = json!({"callId": "c", "status": "success", "executionStatus": "success", "resultDisplay": {
+        "fileDiff": "--- n.ipynb\tCurrent\n+++ n.ipynb\tProposed\n@@ -1,2 +1,2 @@\n {\n-1}\n+2}\n", "fileName": "n.ipynb", "filePath": "/p/n.ipynb",
+        "originalContent": "{\n1}\n", "newContent": "{\n2}\n"
+    }});
+    let tape = strict(&[
+        prompt("a", None),
+        line("b", Some("a"), "assistant", said("model", call)),
+        line("c", Some("b"), "tool_result", answer),
+    ]);
+    let edit = tape.iter().find(|event| event["k"] == "code.edit").unwrap();
+    assert_eq!(edit["file"], "/p/n.ipynb");
+    assert_eq!(edit["after_range"], json!([2, 2]));
+}

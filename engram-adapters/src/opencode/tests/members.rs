@@ -4,7 +4,7 @@ use engram_core::adapter::SideInfo;
 use engram_core::error::ErrorCode;
 use engram_core::policy::Policy;
 
-use super::convert;
+use super::{convert, export};
 
 /// An export whose records have what the tests of the member table change.
 const SESSION: &str = concat!(
@@ -224,5 +224,24 @@ fn another_member_of_the_document_is_a_record_of_unknown_type() {
     assert_eq!(
         (&unrecognized["name"], &unrecognized["raw"][0]["content"]),
         (&"todos".into(), &"c".into())
+    );
+}
+
+#[test]
+fn a_fork_may_show_a_list_of_tasks_once_more() {
+    let list = r#"[{"content":"Read","status":"pending","priority":"high"}]"#;
+    let part = |tool: &str| {
+        format!(
+            r#"{{"type":"tool","tool":"{tool}","callID":"c","state":{{"status":"completed","input":{{"todos":{list}}},"output":"x","title":"1 todos","metadata":{{"todos":{list},"view":{{"mode":"full","todos":{list},"changed":1}},"truncated":false}},"time":{{"start":1,"end":2}}}}}}"#
+        )
+    };
+    let strict = |tool: &str| {
+        let text = export(&part(tool)).replace("1.18.34", "7.7.7");
+        convert(&text, SideInfo::default(), Policy::Strict)
+    };
+    assert!(strict("todowrite").is_ok());
+    assert_eq!(
+        strict("todoread").unwrap_err().code,
+        ErrorCode::UnknownMember
     );
 }
