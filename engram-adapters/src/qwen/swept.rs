@@ -3,4 +3,6 @@
 /// Oldest first.
 #[rustfmt::skip]
 pub(super) const SWEPT: &[&str] = &[
+    "0.23.4",
+    "0.24.4",
 ];
