@@ -18,6 +18,8 @@ pub static BUILTIN: &[&Registration] = &[
     &crate::cursor::REGISTRATION,
     #[cfg(feature = "pi")]
     &crate::pi::REGISTRATION,
+    #[cfg(feature = "pi")]
+    &crate::pi::OPENCLAW,
     #[cfg(feature = "copilot")]
     &crate::copilot::REGISTRATION,
     #[cfg(feature = "qwen")]

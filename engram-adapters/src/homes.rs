@@ -40,10 +40,7 @@ pub fn homes(registry: &Registry, surroundings: &Surroundings<'_>) -> Vec<Home> 
 }
 
 /// Programs whose sessions no adapter reads, with the directory below the home directory where recordings of them have their sessions.
-const UNREAD: &[(&str, &str)] = &[
-    ("OpenClaw", ".openclaw/agents"),
-    ("TRAE CLI", ".trae/cli/sessions"),
-];
+const UNREAD: &[(&str, &str)] = &[("TRAE CLI", ".trae/cli/sessions")];
 
 /// The programs that have sessions below this home directory, and that are not read.
 pub fn unread_programs(home: &Path) -> Vec<(&'static str, PathBuf)> {
@@ -121,6 +118,7 @@ mod tests {
             "cursor /h/.config/Cursor/User/globalStorage",
             "cursor /h/.config/Cursor/User/workspaceStorage",
             "pi /h/.pi/agent/sessions",
+            "openclaw /h/.openclaw/agents",
             "copilot /h/.copilot/session-state",
             "qwen /h/.qwen/projects",
             "acp /h/.local/share/engram/acp",

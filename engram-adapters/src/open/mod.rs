@@ -257,6 +257,36 @@ fn from_gzip<R: Source>(_whole: R) -> io::Result<Content<R>> {
     ))
 }
 
+/// The content of a value of a store that is compressed with zstd, or what is wrong with the value.
+///
+/// # Errors
+/// `limit_exceeded` if it is larger than a record may be.
+#[cfg(all(feature = "sqlite", feature = "pi", feature = "zstd"))]
+pub(crate) fn zstd_bytes(bytes: &[u8], limits: Limits) -> Result<Vec<u8>, AdapterError> {
+    use engram_core::error::ErrorCode;
+
+    let mut content = Vec::new();
+    let stream = ZstdStream::new(bytes)?;
+    let most = limits.record_bytes.saturating_add(1);
+    match stream.take(most).read_to_end(&mut content) {
+        Ok(read) if read as u64 == most => {
+            let expected = format!("a value of at most {} bytes", limits.record_bytes);
+            Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected))
+        }
+        Ok(_) => Ok(content),
+        Err(error) => Ok(error.to_string().into_bytes()),
+    }
+}
+
+/// Without the feature `zstd` such a value is an error.
+///
+/// # Errors
+/// `io`.
+#[cfg(all(feature = "sqlite", feature = "pi", not(feature = "zstd")))]
+pub(crate) fn zstd_bytes(_bytes: &[u8], _limits: Limits) -> Result<Vec<u8>, AdapterError> {
+    Err(missing_feature("a value that is compressed with zstd", "zstd").into())
+}
+
 /// Input that this build cannot read.
 #[cfg(any(not(feature = "gzip"), not(feature = "zstd"), not(feature = "sqlite")))]
 fn missing_feature(what: &str, feature: &str) -> io::Error {

@@ -17,24 +17,53 @@ pub(super) const CERTIFICATION: Certification = Certification::new()
     .with_unknown_version(next_format)
     .with_unit_tests(UNIT_TESTS);
 
+/// See [`Certification`], for OpenClaw.
+pub(super) const OPENCLAW: Certification = Certification::new()
+    .with_gap_rows(CLAW_ROWS)
+    .with_unknown_version(next_format);
+
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
     ("record.repeated", "an_entry_that_is_there_twice_is_one"),
     ("signature", "a_signature_is_not_on_the_tape"),
+    (
+        "call.streamed",
+        "a_session_of_openclaw_is_known_by_what_only_openclaw_writes",
+    ),
 ];
+
+/// How recordings show the gaps of OpenClaw.
+const CLAW_ROWS: &[GapRow] = &[
+    ADD_OVER_FILE,
+    FUZZY,
+    NO_FILE_HASH,
+    GapRow::new("edit.file_alone", Kind::CodeEdit, |case| {
+        has_event(case, Kind::CodeEdit, names_file_alone)
+    })
+    .without_lines(names_file_alone)
+    .without_hash(names_file_alone),
+];
+
+const ADD_OVER_FILE: GapRow = GapRow::new("edit.add_over_file", Kind::CodeEdit, |case| {
+    edits_by(case, &["write"], |edit, real| {
+        edit.text("op") == Some("create") && real.before.is_some()
+    })
+});
+const FUZZY: GapRow = GapRow::new("edit.fuzzy", Kind::CodeEdit, |case| {
+    has_event(case, Kind::CodeEdit, has_only_after)
+})
+.without_hash(has_only_after);
+const NO_FILE_HASH: GapRow = GapRow::new("edit.no_file_hash", Kind::CodeEdit, |case| {
+    has_event(case, Kind::CodeEdit, is_diff)
+})
+.without_hash(is_diff);
 
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
     EDIT_NOT_UTF8,
-    GapRow::new("edit.add_over_file", Kind::CodeEdit, |case| {
-        edits_by(case, &["write"], |edit, real| {
-            edit.text("op") == Some("create") && real.before.is_some()
-        })
-    }),
-    GapRow::new("edit.fuzzy", Kind::CodeEdit, |case| {
-        has_event(case, Kind::CodeEdit, has_only_after)
-    })
-    .without_hash(has_only_after),
+    ADD_OVER_FILE,
+    FUZZY,
+    NO_FILE_HASH,
     GapRow::new("edit.bom", Kind::CodeEdit, |case| {
         edits_by(case, EDITORS, |edit, real| {
             let begins = edit
@@ -48,10 +77,6 @@ const GAP_ROWS: &[GapRow] = &[
             edit.has("before_range") && split_at_cr(text_before(real)).is_some()
         })
     }),
-    GapRow::new("edit.no_file_hash", Kind::CodeEdit, |case| {
-        has_event(case, Kind::CodeEdit, is_diff)
-    })
-    .without_hash(is_diff),
     GapRow::new("edit.script", Kind::CodeEdit, |case| {
         has_event(case, Kind::CodeEdit, is_of_script)
     })
@@ -85,6 +110,12 @@ fn has_only_after(edit: &Event) -> bool {
 /// True for an event of a call that a script made: its id has that of the script.
 fn is_of_script(event: &Event) -> bool {
     event.text("call_id").is_some_and(|id| id.contains('/'))
+}
+
+/// True for an edit of OpenClaw of which only the file is known.
+fn names_file_alone(edit: &Event) -> bool {
+    let members = ["before_range", "after_range", "after_hash"];
+    edit.text("op") != Some("delete") && !members.iter().any(|member| edit.has(member))
 }
 
 /// True for an edit of which a diff is known.

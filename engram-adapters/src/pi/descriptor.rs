@@ -105,7 +105,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     omission_rules: RULES,
 };
 
-/// The built-in tools of 1.6.0. Others are of extensions.
+/// The built-in tools of Pi 1.6.0 and of OpenClaw 2026.9.6. Others are of extensions.
 pub(super) static TOOLS: ToolTable = ToolTable {
     names: &[
         ("read", ToolKind::Read),
@@ -118,6 +118,18 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("ls", ToolKind::List),
         ("codemode", ToolKind::Execute),
         ("tool_search", ToolKind::Search),
+        ("apply_patch", ToolKind::Edit),
+        ("exec", ToolKind::Execute),
+        ("process", ToolKind::Execute),
+        ("terminal", ToolKind::Execute),
+        ("tool_describe", ToolKind::Search),
+        ("tool_call", ToolKind::Other),
+        ("view_image", ToolKind::Media),
+        ("web_search", ToolKind::WebSearch),
+        ("web_fetch", ToolKind::Fetch),
+        ("sessions_spawn", ToolKind::Delegate),
+        ("sessions_yield", ToolKind::Other),
+        ("openclaw", ToolKind::Other),
     ],
     prefixes: &[("mcp__", ToolKind::Mcp)],
     ..ToolTable::EMPTY

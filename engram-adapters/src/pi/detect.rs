@@ -8,7 +8,7 @@ use super::format::mark;
 use super::readers::Header;
 use super::revisions;
 use crate::shared::time::tape_time;
-use crate::shared::value::{StructuralIndex, Value, count, has_members, owned, parse};
+use crate::shared::value::{StructuralIndex, Value, count, has_members, owned, parse, raw_str};
 
 /// Members of every header.
 const HEADER: &[&str] = &["type", "version", "id", "timestamp", "cwd"];
@@ -26,10 +26,41 @@ fn with_header<T>(head: &Head<'_>, then: impl FnOnce(Value<'_>) -> T) -> Option<
     (has_members(value, HEADER) && !is_other).then(|| then(value))
 }
 
-/// Evidence if the head begins with the header of a session. What `pi --mode json` prints begins with the same line, and has no entries
-/// behind it.
+/// At most this many lines of a head are searched for what OpenClaw adds.
+const MAX_LINES: usize = 64;
+
+/// The mark of OpenClaw on a line.
+fn mark_of_claw(line: &str) -> Option<&'static str> {
+    let may_be = |name: &str| memmem::find(line.as_bytes(), name.as_bytes()).is_some();
+    if !may_be("\"model-snapshot\"") && !may_be("\"__openclaw\"") {
+        return None;
+    }
+    let mut index = StructuralIndex::default();
+    let entry = parse(line, &mut index).ok()?;
+    let has = |of: &str, name: &str| entry.member(of).is_some_and(|of| has_members(of, &[name]));
+    if raw_str(entry.member("customType")) == "model-snapshot" && has("data", "modelApi") {
+        return Some(mark::SNAPSHOT);
+    }
+    has("message", "__openclaw").then_some(mark::OWN)
+}
+
+/// Evidence if the head begins with the header of a session of OpenClaw: an entry behind it has what only OpenClaw writes.
+pub(super) fn probe_claw(head: &Head<'_>) -> Option<Evidence> {
+    with_header(head, |_| ())?;
+    let mut lines = head.lines().skip(1).take(MAX_LINES);
+    lines.find_map(mark_of_claw).map(|mark| Evidence {
+        marks: vec![mark],
+        framing: Framing::Lines,
+    })
+}
+
+/// Evidence if the head begins with the header of a session of Pi. What `pi --mode json` prints begins with the same line, and has no
+/// entries behind it.
 pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     with_header(head, |_| ())?;
+    if probe_claw(head).is_some() {
+        return None;
+    }
     let second = head.lines().nth(1);
     let mut index = StructuralIndex::default();
     let is_printed = second
@@ -41,17 +72,19 @@ pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
     })
 }
 
-/// Session, start, and the schema if the version of the format is known. No log has the version of Pi.
-pub(super) fn identify(head: &Head<'_>) -> Identity {
+/// Session, start, and the schema if the version of the format is known. No log has the version of the harness.
+pub(super) fn identify(head: &Head<'_>, is_claw: bool) -> Identity {
     with_header(head, |value| {
         let header = Header::lenient(value);
         Identity {
             session_id: owned(header.id()),
             start: tape_time(header.timestamp()).map(|time| time.into_owned()),
             // A version that is no number is a fault of the header.
-            schema: count(header.version())
-                .is_none_or(|version| version == revisions::FORMAT)
-                .then_some(revisions::TREE),
+            schema: match count(header.version()) {
+                None | Some(revisions::FORMAT) => Some(revisions::TREE),
+                Some(revisions::CLAW_FORMAT) if is_claw => Some(revisions::CLAW_TREE),
+                Some(_) => None,
+            },
             ..Identity::default()
         }
     })

@@ -1,4 +1,4 @@
-//! Pi: sessions under `~/.pi/agent/sessions`, one file of JSON Lines each. Its entries form a tree: the last one is where the session is, and
+//! Pi, and OpenClaw, which writes the same entries ([`openclaw`]): sessions under `~/.pi/agent/sessions`, one file of JSON Lines each. Its entries form a tree: the last one is where the session is, and
 //! an entry that does not continue the one before it goes back to an earlier point.
 
 use crate::home_directory::{Base, HomeDirectory};
@@ -26,6 +26,7 @@ mod emit {
     pub mod words;
 }
 mod notes;
+mod openclaw;
 mod plan;
 mod revisions;
 #[cfg(test)]
@@ -47,6 +48,8 @@ const HOMES: &[HomeDirectory] = &[
 /// The files of sessions: a time, and the id of the session.
 const SESSION_FILES: &[SessionFile] = &[SessionFile::new(("sessions", 2), "20", ".jsonl")];
 
+pub(crate) use openclaw::REGISTRATION as OPENCLAW;
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
@@ -60,10 +63,12 @@ const fn registration() -> Registration {
     registration
 }
 
-static ADAPTER: LogAdapter = LogAdapter {
+static ADAPTER: LogAdapter = PI;
+
+const PI: LogAdapter = LogAdapter {
     descriptor: &descriptor::DESCRIPTOR,
-    marks: mark::ALL,
+    marks: &[mark::HEADER],
     probe: detect::probe,
-    identify: detect::identify,
-    conversion: |_| Log::<Notes, _>::boxed(Events::default()),
+    identify: |head| detect::identify(head, false),
+    conversion: |init| Log::<Notes, _>::boxed(Events::new(init.context)),
 };

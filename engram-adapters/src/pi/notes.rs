@@ -37,7 +37,7 @@ pub(super) struct Note {
     pub number: usize,
     /// The key of its id; 0 if it has none.
     pub id: u64,
-    /// The key of the entry that it continues, 0 for the root of a tree. None if the entry does not say.
+    /// The key of the entry that it continues, 0 for the root of a tree (`null`). None if the entry does not say.
     pub parent: Option<u64>,
     /// Its time in milliseconds.
     pub time: Option<i64>,
@@ -70,10 +70,15 @@ impl LogNotes for Notes {
             } else if let Some(content) = entry.content() {
                 check_content(content, "/content", check)?;
             }
+            // An entry of OpenClaw about where the session goes on is at the place of the entry that it names.
+            let (id, parent) = match kind {
+                EntryKind::Leaf => (entry.target(), record.value.member("targetId")),
+                _ => (entry.id(), record.value.member("parentId")),
+            };
             self.entries.push(Note {
                 number: record.number,
-                id: text(entry.id()).map_or(0, key),
-                parent: parent(record.value),
+                id: text(id).map_or(0, key),
+                parent: parent.map(|parent| parent.text().map_or(0, key)),
                 time: time_of(entry.timestamp()),
             });
         }
@@ -113,12 +118,6 @@ impl Notes {
         self.copied_at = header.parent().and_then(|_| time_of(header.timestamp()));
         Ok(())
     }
-}
-
-/// The entry that an entry continues. `null` is the root.
-fn parent(entry: Value<'_>) -> Option<u64> {
-    let parent = entry.member("parentId")?;
-    Some(parent.text().map_or(0, key))
 }
 
 fn key(id: Text<'_>) -> u64 {

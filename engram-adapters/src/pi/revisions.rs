@@ -7,6 +7,9 @@ use engram_core::version::{Revision, VersionMatrix};
 pub(super) const FORMAT: u64 = 3;
 /// Its name on a tape.
 pub(super) const TREE: &str = "session-3";
+/// The version of OpenClaw 2026.9.6, and its name on a tape.
+pub(super) const CLAW_FORMAT: u64 = 4;
+pub(super) const CLAW_TREE: &str = "session-4";
 
 /// The claims for it.
 pub(super) const CLAIMS: Coverage = Coverage {

@@ -111,6 +111,24 @@ fn an_edit_is_of_the_file_that_its_patch_names() {
 }
 
 #[test]
+fn a_session_of_openclaw_is_known_by_what_only_openclaw_writes() {
+    let family = |lines: &[&str]| {
+        let tape = convert(lines, Policy::Strict).unwrap();
+        tape[0]["harness"]["family"].clone()
+    };
+    assert_eq!(family(&[HEADER, PROMPT]), "pi");
+    let own = PROMPT.replace(r#""timestamp":1}"#, r#""timestamp":1,"__openclaw":{}}"#);
+    assert_eq!(family(&[HEADER, &own]), "openclaw");
+    let snapshot = r#"{"type":"custom","customType":"model-snapshot","data":{"modelApi":"x"},"id":"0","parentId":null,"timestamp":"2026-11-28T10:00:01.000Z"}"#;
+    let call = r#"{"type":"message","id":"b","parentId":"0","timestamp":"2026-11-28T10:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"read","arguments":{"path":"a"},"partialArgs":"{\"path\":\"a\"}"}],"api":"x","provider":"p","model":"m","usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"toolUse","timestamp":2}}"#;
+    assert_eq!(family(&[HEADER, snapshot, call]), "openclaw");
+    // The next version of Pi's format is not OpenClaw's.
+    let next = HEADER.replace(r#""version":3"#, r#""version":4"#);
+    let tape = convert(&[&next, PROMPT], Policy::Permissive).unwrap();
+    assert_eq!(tape[0]["harness"]["family"], "pi");
+}
+
+#[test]
 fn tools_that_are_removed_are_named() {
     let system = r#"{"type":"message","id":"b","parentId":"a","timestamp":"2026-11-28T10:00:02.000Z","message":{"role":"system","content":"","toolsRemoved":[{"name":"lab"}],"timestamp":2}}"#;
     let tape = convert(&[HEADER, PROMPT, system], Policy::Strict).unwrap();

@@ -31,6 +31,7 @@ golden! {
     tapes_of_kilo: "kilo",
     tapes_of_opencode: "opencode",
     tapes_of_pi: "pi",
+    tapes_of_openclaw: "openclaw",
     tapes_of_copilot: "copilot",
     tapes_of_qwen: "qwen",
     tapes_of_acp: "acp",

@@ -182,7 +182,7 @@ fn the_schema_is_json() {
 #[test]
 fn a_log_of_a_program_that_is_not_read_names_the_program() {
     let home = tempfile::tempdir().unwrap();
-    let at = home.path().join(".openclaw/agents/p/sessions/a.jsonl");
+    let at = home.path().join(".trae/cli/sessions/a.jsonl");
     fs::create_dir_all(at.parent().unwrap()).unwrap();
     fs::write(
         &at,
@@ -192,7 +192,7 @@ fn a_log_of_a_program_that_is_not_read_names_the_program() {
     let refused = run(&["detect", text(&at)]);
     assert!(
         stderr(&refused)
-            .contains("OpenClaw keeps its sessions in such files, and no adapter reads them"),
+            .contains("TRAE CLI keeps its sessions in such files, and no adapter reads them"),
         "{}",
         stderr(&refused)
     );

@@ -135,7 +135,8 @@ fn end(message: &Message<'_>, out: &mut Emitter<'_>) {
             out.emit(Meta::Interrupt { text: words }, pointer);
         }
         ERROR => {
-            let code = non_empty_text(message.stop_reason());
+            let code = non_empty_text(message.error_code());
+            let code = code.or_else(|| non_empty_text(message.stop_reason()));
             out.emit(Meta::error(code, words), pointer);
         }
         _ => {

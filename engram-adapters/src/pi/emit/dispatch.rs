@@ -1,9 +1,11 @@
 //! Which handler a record has, and what stands before its events.
 
+use engram_core::adapter::SideInfo;
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{Meta, Seq};
+use engram_core::event::{Meta, Seq, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
+use engram_core::text::Text;
 
 use super::assistant::assistant;
 use super::entries;
@@ -26,6 +28,21 @@ pub struct Events {
     /// The last event so far, by record.
     ends: Vec<Option<Seq>>,
     state: State,
+    /// The session and the call that started this one, if it is that of a sub-agent.
+    started_by: StartedBy,
+}
+
+/// The session and the call that started another one.
+type StartedBy = (Option<String>, Option<String>);
+
+impl Events {
+    /// Events of a session of which its store knows this.
+    pub fn new(context: &SideInfo) -> Events {
+        Events {
+            started_by: (context.parent_session_id.clone(), context.parent_call_id.clone()),
+            ..Events::default()
+        }
+    }
 }
 
 impl LogEvents<Notes> for Events {
@@ -64,11 +81,21 @@ impl LogEvents<Notes> for Events {
 }
 
 impl Events {
+    fn header(&self, record: &Record<'_>, out: &mut Emitter<'_>) {
+        let (session, call) = &self.started_by;
+        let started_by = SessionFacts {
+            parent_session_id: session.as_deref().map(Text::Plain),
+            parent_call_id: call.as_deref().map(Text::Plain),
+            ..SessionFacts::default()
+        };
+        entries::header(record.value, self.plan.last_copy, started_by, out);
+    }
+
     fn entry(&mut self, kind: EntryKind, record: &Record<'_>, out: &mut Emitter<'_>) {
         let entry = Entry::lenient(record.value);
         let message = Message::lenient_opt(entry.message());
         match kind {
-            EntryKind::Session => entries::header(record.value, self.plan.last_copy, out),
+            EntryKind::Session => self.header(record, out),
             EntryKind::ModelChange => {
                 let facts = self.state.model(entry.model(), entry.provider(), None);
                 emit_facts(facts, Pointer::Root, out);
@@ -86,10 +113,14 @@ impl Events {
             EntryKind::ContextEdit => entries::context_edit(kind.name(), &entry, out),
             EntryKind::CustomMessage => custom_message(&entry, out),
             EntryKind::Compaction => entries::summary(&entry, None, out),
+            EntryKind::Reset => entries::reset(kind.name(), &entry, out),
+            // The rewind is all.
+            EntryKind::Leaf => {}
             EntryKind::BranchSummary => entries::summary(&entry, Some(kind.name()), out),
             EntryKind::Usage => entries::usage_alone(&entry, out),
             EntryKind::MessageSystem => system(&message, out),
-            EntryKind::MessageUser => user(&message, out),
+            EntryKind::MessageCustom => entries::custom_of_message(&message, out),
+            EntryKind::MessageUser => user(self.started_by.0.is_some(), &message, out),
             EntryKind::MessageAssistant => assistant(&mut self.state, record, &message, out),
             EntryKind::MessageToolResult => result(&mut self.state, record, &message, out),
             EntryKind::MessageBashExecution => entries::person_shell(&message, out),

@@ -8,9 +8,9 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use super::state::FileCall;
-use crate::shared::patch::{ChangedRun, unified_runs};
+use crate::shared::patch::{ChangedRun, FileChange, begin_patch, unified_runs};
 use crate::shared::spans::{set_after, set_run, set_run_ranges, set_whole_file};
-use crate::shared::value::text;
+use crate::shared::value::{is_true, text};
 
 const DETAILS: Pointer<'static> = Pointer::At("/message/details");
 
@@ -32,7 +32,7 @@ pub fn edit(file: Text<'_>, call: &FileCall<'_>, out: &mut Emitter<'_>) {
     };
     for run in runs {
         let mut event = event();
-        if call.is_timed && patch.is_some() {
+        if call.is_exact && patch.is_some() {
             set_run(&mut event, &run);
         } else {
             // Before 0.79.10 the text before may be a simpler form of the file's. What was written is as it is.
@@ -111,11 +111,35 @@ fn numbered(line: &str) -> Option<Option<(char, u64, &str)>> {
     Some(Some((sign, number, rest[digits..].strip_prefix(' ')?)))
 }
 
-/// A file that was written as a whole. The log does not say whether it was there before; if the session knows it, it was.
+/// The files of a patch (`apply_patch` of OpenClaw). Its lines have no numbers, and may be found with other white space: a file has its name alone.
+pub fn patch(text: &str, call_id: Option<Text<'_>>, mut emit: impl FnMut(CodeEdit<'_>)) {
+    for file in begin_patch(text).unwrap_or_default() {
+        let ops = match file.change {
+            FileChange::Add(_) => [Some((EditOp::Create, file.path)), None],
+            FileChange::Delete => [Some((EditOp::Delete, file.path)), None],
+            FileChange::Update { move_to: None, .. } => [Some((EditOp::Update, file.path)), None],
+            FileChange::Update {
+                move_to: Some(to), ..
+            } => [
+                Some((EditOp::Delete, file.path)),
+                Some((EditOp::Create, to)),
+            ],
+        };
+        for (op, path) in ops.into_iter().flatten() {
+            emit(CodeEdit {
+                call_id,
+                ..CodeEdit::new(op, Text::Plain(path))
+            });
+        }
+    }
+}
+
+/// A file that was written as a whole. Pi's log does not say whether it was there before; if the session knows it, it was.
 pub fn write(file: Text<'_>, call: &FileCall<'_>, out: &mut Emitter<'_>) {
-    let op = match call.is_known {
-        true => EditOp::Overwrite,
-        false => EditOp::Create,
+    let is_new = call.details.created().map(|created| is_true(Some(created)));
+    let op = match is_new.unwrap_or(!call.is_known) {
+        true => EditOp::Create,
+        false => EditOp::Overwrite,
     };
     let mut event = CodeEdit {
         call_id: call.call_id,

@@ -12,7 +12,14 @@ use crate::shared::value::{Value, is_true, non_empty_text, text};
 
 /// The header: directory, and the session that this one was made of. With copies of its entries it is a fork; without, that session started
 /// this one (`/new`, or a fork of the first prompt).
-pub fn header(value: Value<'_>, last_copy: Option<usize>, out: &mut Emitter<'_>) {
+///
+/// `started_by` is what the store says of a sub-agent's session.
+pub fn header(
+    value: Value<'_>,
+    last_copy: Option<usize>,
+    started_by: SessionFacts<'_>,
+    out: &mut Emitter<'_>,
+) {
     let header = Header::lenient(value);
     let parent = text(header.parent()).map(|path| path.decode_lossy());
     let parent = parent.as_deref().and_then(session_of).map(Text::Plain);
@@ -23,14 +30,17 @@ pub fn header(value: Value<'_>, last_copy: Option<usize>, out: &mut Emitter<'_>)
     let facts = SessionFacts {
         cwd: non_empty_text(header.cwd()),
         fork_of,
-        parent_session_id,
-        ..SessionFacts::default()
+        parent_session_id: started_by.parent_session_id.or(parent_session_id),
+        ..started_by
     };
     emit_facts(facts, Pointer::Root, out);
 }
 
-/// The id of a session by the path of its file, `<time>_<id>.jsonl`.
+/// The id of a session by the path of its file, `<time>_<id>.jsonl`, or by its place in a store of OpenClaw, `sqlite:<agent>:<id>:<path>`.
 fn session_of(path: &str) -> Option<&str> {
+    if let Some(place) = path.strip_prefix("sqlite:") {
+        return place.split(':').nth(1).filter(|id| !id.is_empty());
+    }
     let (_, name) = path.rsplit_once(['/', '\\']).unwrap_or(("", path));
     let (_, id) = name.strip_suffix(".jsonl")?.split_once('_')?;
     Some(id).filter(|id| !id.is_empty())
@@ -55,6 +65,25 @@ pub fn custom(entry: &Entry<'_>, out: &mut Emitter<'_>) {
     let name = text(entry.custom_type()).unwrap_or_default();
     let data = entry.data().map(Value::text_or_json);
     out.emit(Meta::system(name, data), "/data");
+}
+
+/// From here on the model sees nothing of what was before.
+pub fn reset(name: &str, entry: &Entry<'_>, out: &mut Emitter<'_>) {
+    system(name, text(entry.reason()), "/reason", out);
+}
+
+/// What OpenClaw keeps in the place of a message: a text, or its details.
+pub fn custom_of_message(message: &Message<'_>, out: &mut Emitter<'_>) {
+    let name = text(message.custom_type()).unwrap_or_default();
+    if let Some(content) = message.content().filter(|content| !content.is_empty_list()) {
+        let words = non_empty_text(Some(content)).or_else(|| content.is_array().then(|| content.json()));
+        if words.is_some() {
+            out.emit(Meta::system(name, words), "/message/content");
+        }
+    }
+    if let Some(details) = message.details() {
+        out.emit(Meta::system(name, Some(details.json())), "/message/details");
+    }
 }
 
 /// What the model sees in the place of an earlier entry from here on; nothing without a text.
@@ -128,5 +157,7 @@ mod tests {
         );
         assert_eq!(id("C:\\h\\2026_my_id.jsonl"), Some("my_id"));
         assert_eq!(id("/h/notes.jsonl"), None);
+        assert_eq!(id("sqlite:main:01a2-b:/h/a.sqlite"), Some("01a2-b"));
+        assert_eq!(id("sqlite:main"), None);
     }
 }

@@ -86,7 +86,7 @@ fn file(state: &mut State, record: &Record<'_>, call: &Nested<'_>, out: &mut Emi
     let file_call = FileCall {
         call_id: text(call.id()),
         details: Details::lenient_opt(None),
-        is_timed: true,
+        is_exact: true,
         is_known: state.knows(path),
         args,
     };

@@ -4,11 +4,18 @@
 pub const STOPPED: [&str; 2] = ["Command aborted", "Operation aborted"];
 /// What it prints behind the output of a command that failed, before the exit code.
 const EXITED: &str = "Command exited with code ";
-/// What it says of a command that printed nothing, and how it says that it stopped one after some time.
+/// What it says of a command that printed nothing.
 const NOTHING: &str = "(no output)";
-const TIMED_OUT: &str = "Command timed out after ";
+/// How its words begin behind the output of a command that failed: its exit code, or that it stopped the command.
+const ENDS: [&str; 5] = [
+    EXITED,
+    "(Command exited with code ",
+    "Command timed out",
+    "Command aborted by signal ",
+    "Command aborted before ",
+];
 /// The tools that run commands.
-const SHELLS: [&str; 2] = ["bash", "powershell"];
+const SHELLS: [&str; 3] = ["bash", "powershell", "exec"];
 
 /// True for a tool that runs commands.
 pub fn is_shell(tool: &str) -> bool {
@@ -18,8 +25,8 @@ pub fn is_shell(tool: &str) -> bool {
 /// What a command printed, and what the harness says behind it or in its place.
 pub fn split(text: &str, is_error: bool) -> (&str, Option<&str>) {
     let (printed, last) = text.rsplit_once("\n\n").unwrap_or(("", text));
-    let is_end = is_error
-        && (STOPPED.contains(&last) || [EXITED, TIMED_OUT].iter().any(|it| last.starts_with(it)));
+    let is_end =
+        is_error && (STOPPED.contains(&last) || ENDS.iter().any(|end| last.starts_with(end)));
     match is_end {
         true if printed == NOTHING => ("", Some(text)),
         true => (printed, Some(last)),

@@ -8,12 +8,14 @@ use engram_core::text::Text;
 use super::state::FileCall;
 use crate::pi::readers::{FileArgs, Truncation};
 use crate::shared::spans::{line_count, span_facts, without_final_line_end, without_half_line_end};
-use crate::shared::value::{Field, count, is_true};
+use crate::shared::value::{Field, count, is_true, raw_str, text};
 
 /// How the output for an image begins.
 const IMAGE: &str = "Read image file [image/";
-/// How the notice behind an output begins that was cut (`read.ts`).
-const SHOWING: &str = "\n\n[Showing lines ";
+/// How the notice behind an output begins that was cut (`read.ts`): `[Showing lines `, or `[Read output capped at ` (OpenClaw).
+const NOTICE: &str = "\n\n[";
+/// How OpenClaw says that there is more than it shows (2026.9.6). What it shows is then apart from the notice.
+const CUT: &str = "truncated";
 /// The highest line number that is accepted. Adding a number of lines to it cannot overflow.
 const LAST_LINE: u64 = 1 << 40;
 
@@ -29,8 +31,14 @@ struct Lines<'t> {
 /// A read, with what it returned if the log has that. The lines of an image are not known.
 pub fn read(file: Text<'_>, call: &FileCall<'_>, printed: Option<&str>, out: &mut Emitter<'_>) {
     let truncation = Truncation::lenient_opt(call.details.truncation());
-    let lines = printed.filter(|printed| !printed.starts_with(IMAGE));
-    let lines = lines.and_then(|printed| lines_of(printed, &call.args, &truncation));
+    let printed = printed.filter(|printed| !printed.starts_with(IMAGE));
+    let is_cut = raw_str(call.details.kind()) == CUT;
+    let kept = text(call.details.content()).filter(|_| is_cut);
+    let kept = kept.map(|kept| kept.decode_lossy());
+    let lines = match &kept {
+        Some(kept) => lines_kept(kept, &call.args, &truncation),
+        None => printed.and_then(|printed| lines_of(printed, &call.args, &truncation)),
+    };
     let mut event = CodeRead {
         call_id: call.call_id,
         ..CodeRead::new(file)
@@ -50,7 +58,7 @@ fn lines_of<'t>(printed: &'t str, args: &FileArgs<'_>, cut: &Truncation<'_>) -> 
         return None;
     }
     if is_true(cut.truncated()) {
-        let end = printed.rfind(SHOWING)?;
+        let end = printed.rfind(NOTICE)?;
         return part(first, &printed[..end], count(cut.lines())?);
     }
     if let Some(limit) = limit
@@ -65,6 +73,13 @@ fn lines_of<'t>(printed: &'t str, args: &FileArgs<'_>, cut: &Truncation<'_>) -> 
         total: Some(last),
         text: without_final_line_end(printed),
     })
+}
+
+/// The lines that OpenClaw shows of a file. Those of a read that goes on in the middle of a line are not known.
+fn lines_kept<'t>(kept: &'t str, args: &FileArgs<'_>, cut: &Truncation<'_>) -> Option<Lines<'t>> {
+    let is_part = args.cursor().is_some() || is_true(cut.ends_in_line());
+    let first = line_number(args.offset()).filter(|_| !is_part)?;
+    part(first.unwrap_or(1).max(1), kept, count(cut.lines())?)
 }
 
 /// The number in an argument: none if it is absent. No result if it is something else.

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use engram_core::emit::Pointer;
-use engram_core::event::{ImplicitInput, Meta, SideFile, Status, ToolResult};
+use engram_core::event::{CodeEdit, ImplicitInput, Meta, SideFile, Status, ToolResult};
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
-use super::edits::{edit, write};
+use super::edits::{edit, patch, write};
 use super::nested::nested;
 use super::printed::{STOPPED, exit_in, is_shell, split};
 use super::reads::read;
@@ -17,7 +17,7 @@ use super::words::images;
 use crate::pi::notes::CONTENT;
 use crate::pi::readers::{Block, Details, FileArgs, Message, Truncation};
 use crate::shared::pending_calls::CallPlace;
-use crate::shared::value::{Value, count, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{Value, count, integer, is_true, non_empty_text, raw_str, text};
 
 /// The events of a result.
 pub fn result(
@@ -36,10 +36,10 @@ pub fn result(
     let place = state.calls.close(raw_str(message.call_id()));
     let script = state.scripts.close(raw_str(message.call_id()));
     nested(state, record, message, script, out);
-    let status = status(message, &joined);
     let exit = exit(message, &joined);
+    let status = status(message, exit, &joined);
     let (own, notice) = match is_shell(raw_str(message.tool())) {
-        true => split(&joined, is_true(message.is_error())),
+        true => split(&joined, status != Status::Ok),
         false => (&*joined, None),
     };
     let printed = match notice {
@@ -82,18 +82,28 @@ fn joined(content: Option<Value<'_>>) -> Cow<'_, str> {
     })
 }
 
-fn status(message: &Message<'_>, printed: &str) -> Status {
+/// How a call ended. A command that failed is no error for OpenClaw.
+fn status(message: &Message<'_>, exit: Option<i64>, printed: &str) -> Status {
     let last = printed.rsplit('\n').next().unwrap_or_default();
+    let details = Details::lenient_opt(message.details());
+    let has_failed = exit.is_some_and(|exit| exit != 0) || raw_str(details.status()) == FAILED;
     match is_true(message.is_error()) {
+        false if has_failed => Status::Error,
         false => Status::Ok,
         true if STOPPED.contains(&last) => Status::Cancelled,
         true => Status::Error,
     }
 }
 
-/// The exit code of a command that failed.
+/// What OpenClaw says of a command that did not end by itself.
+const FAILED: &str = "failed";
+
+/// The exit code: OpenClaw says it of each command, Pi of one that failed.
 fn exit(message: &Message<'_>, printed: &str) -> Option<i64> {
-    is_true(message.is_error()).then(|| exit_in(raw_str(message.tool()), printed))?
+    let stated = integer(Details::lenient_opt(message.details()).exit());
+    stated.or_else(|| {
+        is_true(message.is_error()).then(|| exit_in(raw_str(message.tool()), printed))?
+    })
 }
 
 fn emit_result(
@@ -124,7 +134,7 @@ fn emit_result(
             bytes: None,
         }),
         attachments: message.content().map(images).unwrap_or_default(),
-        duration_ms: count(message.duration()),
+        duration_ms: count(message.duration()).or_else(|| count(details.duration())),
     };
     out.emit(event, Pointer::At("/message"));
     for (n, value) in message
@@ -149,7 +159,7 @@ fn file_events(
     out: &mut Emitter<'_>,
 ) {
     let tool = raw_str(message.tool());
-    if !matches!(tool, "read" | "edit" | "write") {
+    if !matches!(tool, "read" | "edit" | "write" | "apply_patch") {
         return;
     }
     let Some(mut call) = record.others.get(place.record) else {
@@ -158,14 +168,25 @@ fn file_events(
     let Some(args) = call.value().and_then(|value| arguments(value, place.part)) else {
         return;
     };
+    if let Some(input) = text(args.input()).filter(|_| tool == "apply_patch") {
+        let input = input.decode_lossy();
+        patch(&input, text(message.call_id()), |event| {
+            let file = event.file;
+            state.with_file(record.number, file, out, |file, out| {
+                out.emit(CodeEdit { file, ..event }, Pointer::At("/message/details"));
+            });
+        });
+        return;
+    }
     let Some(path) = non_empty_text(args.path()) else {
         return;
     };
+    let details = Details::lenient_opt(message.details());
     let call = FileCall {
         call_id: text(message.call_id()),
         args,
-        details: Details::lenient_opt(message.details()),
-        is_timed: message.duration().is_some(),
+        details,
+        is_exact: message.duration().is_some() || details.changed().is_some(),
         is_known: state.knows(path),
     };
     let printed = Some(printed).filter(|_| !has_image(message));

@@ -15,8 +15,9 @@ pub struct FileCall<'a> {
     pub call_id: Option<Text<'a>>,
     pub args: FileArgs<'a>,
     pub details: Details<'a>,
-    /// The time that the call took is in the log (1.3 and later).
-    pub is_timed: bool,
+    /// The version of the harness takes the text before an edit from the file: the log has the time that the call took (Pi 1.3 and later), or
+    /// says that the file changed (OpenClaw 2026.9.1 and later).
+    pub is_exact: bool,
     /// The session has read or changed the file before.
     pub is_known: bool,
 }

@@ -28,15 +28,36 @@ const WRAPPERS: &[Wrapper] = &[
         end: End::First("</file>"),
         source: "`pi @file`: `processFileArguments` of 0.73.1 to 1.6.0",
     },
+    Wrapper {
+        name: "subagent",
+        place: Place::Start,
+        begin: "[Subagent Context] ",
+        end: End::First("[Subagent Task]\n"),
+        source: "OpenClaw, the task of a sub-agent: 2026.9.6, recorded",
+    },
+    Wrapper {
+        name: "subagent",
+        place: Place::Lines,
+        begin: "Begin. Execute the assigned task to completion.",
+        end: End::OfText,
+        source: "OpenClaw, behind the task of a sub-agent: 2026.9.6, recorded",
+    },
 ];
 
 /// The part of the system prompt with the texts of instruction files (`AGENTS.md`).
 const INSTRUCTIONS: &str = "project_context";
 
-/// A prompt.
-pub fn user(message: &Message<'_>, out: &mut Emitter<'_>) {
+/// A prompt: by a person, or by the session that started this one. OpenClaw also says whose words it is: another session's, or its own.
+pub fn user(is_sub_agent: bool, message: &Message<'_>, out: &mut Emitter<'_>) {
+    let provenance = message.provenance().and_then(|from| from.member("kind"));
+    let by = match raw_str(provenance) {
+        "inter_session" => Author::Agent,
+        "internal_system" => Author::Harness,
+        _ if is_sub_agent => Author::Agent,
+        _ => Author::Person,
+    };
     if let Some(content) = message.content() {
-        words(content, Author::Person, CONTENT, out);
+        words(content, by, CONTENT, out);
     }
 }
 
@@ -83,7 +104,7 @@ fn say<'a>(
     let is_wrapped = WRAPPERS
         .iter()
         .any(|row| words.decode_lossy().starts_with(row.begin));
-    if by != Author::Person || !is_wrapped {
+    if by == Author::Harness || !is_wrapped {
         return emit_words(Some(words), by, images, pointer, out);
     }
     let decoded = words.decode_lossy();
