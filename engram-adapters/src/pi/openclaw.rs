@@ -56,7 +56,8 @@ const GAPS: &[Gap] = &[
         code: "edit.add_over_file",
         reason: "before 2026.9 `write` does not log whether the file was there, nor do details of more than 8 KiB: it is a `create` where the session has \
                  not read or changed the file before",
-        fixture: "2026.5.28/more",
+        // Pi's recording.
+        fixture: "1.6.0/files",
     },
     Gap {
         code: "edit.fuzzy",
@@ -85,21 +86,48 @@ const GAPS: &[Gap] = &[
         reason: "an image is read as a whole, not by lines",
         fixture: "2026.9.6/gateway",
     },
+    Gap {
+        code: "read.no_total",
+        reason: "a read that does not reach the end of the file counts the empty text after the last line end as a line, so the number of lines may be \
+                 one less",
+        fixture: "2026.9.6/main",
+    },
+    Gap {
+        code: "read.not_utf8",
+        reason: "text that is not UTF-8 is logged with U+FFFD, so the read has no hash",
+        fixture: "2026.9.6/gateway",
+    },
 ];
 
-/// The claims.
+/// The claims until 2026.9.1.
 const COVERAGE: Coverage = Coverage {
     msg_in: Grade::Full,
     tool_result: Grade::Full,
-    code_read: Grade::Partial(&["read.shell", "read.no_lines"]),
+    code_read: Grade::Partial(&["read.shell", "read.no_lines", "read.no_total"]),
     code_edit: Grade::Partial(&[
         "edit.shell",
         "edit.add_over_file",
         "edit.fuzzy",
         "edit.no_file_hash",
-        "edit.file_alone",
     ]),
     ..CLAIMS
+};
+
+/// The claims for 2026.9.6.
+const OF_CLAW_TREE: Coverage = Coverage {
+    code_read: Grade::Partial(&[
+        "read.shell",
+        "read.no_lines",
+        "read.no_total",
+        "read.not_utf8",
+    ]),
+    code_edit: Grade::Partial(&[
+        "edit.shell",
+        "edit.add_over_file",
+        "edit.no_file_hash",
+        "edit.file_alone",
+    ]),
+    ..COVERAGE
 };
 
 static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
@@ -118,7 +146,7 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
                 schema: CLAW_TREE,
                 versions: None,
                 tested: &["2026.9.6"],
-                coverage: COVERAGE,
+                coverage: OF_CLAW_TREE,
             },
         ],
         swept: &[],

@@ -39,7 +39,10 @@ impl Events {
     /// Events of a session of which its store knows this.
     pub fn new(context: &SideInfo) -> Events {
         Events {
-            started_by: (context.parent_session_id.clone(), context.parent_call_id.clone()),
+            started_by: (
+                context.parent_session_id.clone(),
+                context.parent_call_id.clone(),
+            ),
             ..Events::default()
         }
     }

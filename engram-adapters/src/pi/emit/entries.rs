@@ -76,7 +76,8 @@ pub fn reset(name: &str, entry: &Entry<'_>, out: &mut Emitter<'_>) {
 pub fn custom_of_message(message: &Message<'_>, out: &mut Emitter<'_>) {
     let name = text(message.custom_type()).unwrap_or_default();
     if let Some(content) = message.content().filter(|content| !content.is_empty_list()) {
-        let words = non_empty_text(Some(content)).or_else(|| content.is_array().then(|| content.json()));
+        let words =
+            non_empty_text(Some(content)).or_else(|| content.is_array().then(|| content.json()));
         if words.is_some() {
             out.emit(Meta::system(name, words), "/message/content");
         }

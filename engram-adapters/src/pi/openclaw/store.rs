@@ -185,7 +185,9 @@ fn call_that_started(entry: &[u8], session_key: &str) -> Option<String> {
     let message = parse(text, &mut index).ok()?.member("message")?;
     let details = message.member("details")?;
     // Of a call of a tool that was searched, the details have the result.
-    let nested = details.member("result").and_then(|result| result.member("details"));
+    let nested = details
+        .member("result")
+        .and_then(|result| result.member("details"));
     let mut results = [Some(details), nested].into_iter().flatten();
     let is_child = results.any(|result| raw_str(result.member("childSessionKey")) == session_key);
     is_child.then(|| owned(message.member("toolCallId")))?
@@ -222,7 +224,7 @@ impl Store for Database {
     }
 }
 
-#[cfg(all(test, feature = "zstd"))]
+#[cfg(test)]
 mod tests {
     use engram_core::error::ErrorCode;
     use rusqlite::{Connection, params};
