@@ -54,12 +54,12 @@ def table(installed, work):
     types.named["JsonObject"].objects.append(of)
     made = Table(types)
     entries = by_tag(types, ref("FileEntry"), "type")
-    for entry in entries.pop("message"):
-        for name in ["Message", *ROLES]:
-            for role, forms in by_tag(types, ref(name), "role").items():
-                of = ref(name)
-                of.refs, of.objects = [], forms
-                made.record("message/" + role, [entry.with_form(form(message=of))])
+    messages = entries.pop("message")
+    for name in ["Message", *ROLES]:
+        for role, forms in by_tag(types, ref(name), "role").items():
+            of = ref(name)
+            of.refs, of.objects = [], forms
+            made.record("message/" + role, [entry.with_form(form(message=of)) for entry in messages])
     entries.update(by_tag(types, ref("SessionLeafControl"), "type"))
     for kind, forms in entries.items():
         made.record(kind, forms)

@@ -19,6 +19,7 @@ const NOT_SESSIONS: &[&str] = &[
     "/sessions-index.json",
     ".meta.json",
     ".db",
+    ".sqlite",
     ".txt",
     ".md",
     "/projects.json",
@@ -34,7 +35,7 @@ const WORKFLOWS: &str = "workflows";
 /// What SQLite adds to the name of a database for the files that it keeps beside it.
 const SQLITE_SUFFIXES: &[&str] = &["-wal", "-shm", "-journal"];
 /// Ends of the names of databases.
-const DATABASES: &[&str] = &[".db", ".vscdb"];
+const DATABASES: &[&str] = &[".db", ".vscdb", ".sqlite"];
 /// The name of the directory with the harness's own exports of sessions.
 const EXPORT_DIRECTORY: &str = "export";
 

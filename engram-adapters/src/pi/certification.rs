@@ -8,19 +8,19 @@ use engram_conformance::tape::Event;
 use engram_conformance::{Case, RealEdit};
 use engram_core::event::Kind;
 
-use super::revisions::FORMAT;
+use super::revisions::{CLAW_FORMAT, FORMAT};
 use crate::certification::Certification;
 
 /// See [`Certification`].
 pub(super) const CERTIFICATION: Certification = Certification::new()
     .with_gap_rows(GAP_ROWS)
-    .with_unknown_version(next_format)
+    .with_unknown_version(|text| with_format(text, &[FORMAT]))
     .with_unit_tests(UNIT_TESTS);
 
 /// See [`Certification`], for OpenClaw.
 pub(super) const OPENCLAW: Certification = Certification::new()
     .with_gap_rows(CLAW_ROWS)
-    .with_unknown_version(next_format);
+    .with_unknown_version(|text| with_format(text, &[FORMAT, CLAW_FORMAT]));
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
@@ -141,9 +141,11 @@ fn is_expanded(case: &Case<'_>, prompt: &Event) -> bool {
     prompt.text("by") == Some("person") && !prompt.text("text").is_none_or(is_typed)
 }
 
-/// The log as a later version of the format would be.
-fn next_format(text: &str) -> Option<String> {
+/// The log as a version of the format would be that is later than these.
+fn with_format(text: &str, known: &[u64]) -> Option<String> {
     let version = |format: u64| format!("\"version\":{format}");
-    text.contains(&version(FORMAT))
-        .then(|| text.replacen(&version(FORMAT), &version(FORMAT + 1), 1))
+    let later = version(known.last()? + 1);
+    let mut known = known.iter().map(|format| version(*format));
+    let found = known.find(|known| text.contains(known))?;
+    Some(text.replacen(&found, &later, 1))
 }

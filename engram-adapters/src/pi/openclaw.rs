@@ -12,7 +12,6 @@ use super::revisions::{CLAIMS, CLAW_TREE, TREE};
 use super::{PI, descriptor, detect};
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
-use crate::session_file::SessionFile;
 use crate::shared::log::LogAdapter;
 
 /// Where sessions are kept.
@@ -21,15 +20,11 @@ const HOMES: &[HomeDirectory] = &[
     HomeDirectory::new(Base::Nowhere, "").unless_set("OPENCLAW_HOME", ".openclaw/agents"),
 ];
 
-/// The files of sessions, before 2026.9.
-const SESSION_FILES: &[SessionFile] = &[SessionFile::new(("sessions", 1), "", ".jsonl")];
-
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = {
     let registration = Registration::new(&ADAPTER)
         .with_tools(&descriptor::TOOLS)
-        .with_homes(HOMES)
-        .with_session_files(SESSION_FILES);
+        .with_homes(HOMES);
     #[cfg(feature = "sqlite")]
     let registration = registration.with_store_opener(&store::OPENER);
     #[cfg(feature = "conformance")]
@@ -79,7 +74,8 @@ const GAPS: &[Gap] = &[
     Gap {
         code: "read.shell",
         reason: "a file that a shell command prints is not a recorded read",
-        fixture: "2026.9.6/main",
+        // Pi's recording.
+        fixture: "1.6.0/files",
     },
     Gap {
         code: "read.no_lines",

@@ -174,7 +174,7 @@ mod tests {
         files
             .filter(|path| {
                 path.extension()
-                    .is_some_and(|end| end == "db" || end == "vscdb")
+                    .is_some_and(|end| end == "db" || end == "vscdb" || end == "sqlite")
             })
             .collect()
     }

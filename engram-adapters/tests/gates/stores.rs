@@ -281,7 +281,7 @@ fn findings(registry: &Registry, database: &Path, tried: &mut usize) -> Vec<Stri
 fn databases() -> Vec<PathBuf> {
     let is_database = |path: &PathBuf| {
         path.extension()
-            .is_some_and(|end| end == "db" || end == "vscdb")
+            .is_some_and(|end| end == "db" || end == "vscdb" || end == "sqlite")
     };
     let of_fixtures = fixture_cases()
         .into_iter()

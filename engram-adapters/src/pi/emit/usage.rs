@@ -15,7 +15,7 @@ pub fn usage(counts: Value<'_>) -> Usage<'_> {
             cache_write: count(counts.cache_write()),
             cache_write_1h: count(counts.cache_write_1h()),
             output: count(counts.output()),
-            reasoning: count(counts.reasoning()),
+            reasoning: count(counts.reasoning()).or_else(|| count(counts.claw_reasoning())),
         },
         cost_usd: amount(Cost::lenient_opt(counts.cost()).total()),
         ..Usage::default()
