@@ -266,7 +266,7 @@ mod tests {
         (path, writer)
     }
 
-    fn add(writer: &Connection, session: &str, seq: u64, json: Option<&str>, zstd: Option<&[u8]>) {
+    fn add(writer: &Connection, session: &str, seq: i64, json: Option<&str>, zstd: Option<&[u8]>) {
         let sql = "INSERT INTO transcript_events VALUES (?1, ?2, ?3, 0, ?4)";
         writer
             .execute(sql, params![session, seq, json, zstd])
