@@ -47,9 +47,12 @@ fn mark_of_claw(line: &str) -> Option<&'static str> {
 /// Evidence if the head begins with the header of a session of OpenClaw: an entry behind it has what only OpenClaw writes.
 pub(super) fn probe_claw(head: &Head<'_>) -> Option<Evidence> {
     with_header(head, |_| ())?;
-    let mut lines = head.lines().skip(1).take(MAX_LINES);
-    lines.find_map(mark_of_claw).map(|mark| Evidence {
-        marks: vec![mark],
+    let lines = head.lines().skip(1).take(MAX_LINES);
+    let mut marks: Vec<&str> = lines.filter_map(mark_of_claw).collect();
+    marks.sort_unstable();
+    marks.dedup();
+    (!marks.is_empty()).then_some(Evidence {
+        marks,
         framing: Framing::Lines,
     })
 }

@@ -49,8 +49,8 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "edit.add_over_file",
-        reason: "before 2026.9 `write` does not log whether the file was there, nor do details of more than 8 KiB: it is a `create` where the session has \
-                 not read or changed the file before",
+        reason: "before 2026.9 `write` does not log whether the file was there: it is a `create` where the session has not read or changed the file \
+                 before",
         // Pi's recording.
         fixture: "1.6.0/files",
     },
@@ -70,12 +70,6 @@ const GAPS: &[Gap] = &[
         reason: "of an edit by `apply_patch` the log has no lines, and since 2026.9 none of an edit whose details are longer than 8 KiB: only the file \
                  is known",
         fixture: "2026.9.6/subagent",
-    },
-    Gap {
-        code: "read.shell",
-        reason: "a file that a shell command prints is not a recorded read",
-        // Pi's recording.
-        fixture: "1.6.0/files",
     },
     Gap {
         code: "read.no_lines",
@@ -99,7 +93,7 @@ const GAPS: &[Gap] = &[
 const COVERAGE: Coverage = Coverage {
     msg_in: Grade::Full,
     tool_result: Grade::Full,
-    code_read: Grade::Partial(&["read.shell", "read.no_lines", "read.no_total"]),
+    code_read: Grade::Partial(&["read.no_lines", "read.no_total"]),
     code_edit: Grade::Partial(&[
         "edit.shell",
         "edit.add_over_file",
@@ -111,18 +105,8 @@ const COVERAGE: Coverage = Coverage {
 
 /// The claims for 2026.9.6.
 const OF_CLAW_TREE: Coverage = Coverage {
-    code_read: Grade::Partial(&[
-        "read.shell",
-        "read.no_lines",
-        "read.no_total",
-        "read.not_utf8",
-    ]),
-    code_edit: Grade::Partial(&[
-        "edit.shell",
-        "edit.add_over_file",
-        "edit.no_file_hash",
-        "edit.file_alone",
-    ]),
+    code_read: Grade::Partial(&["read.no_lines", "read.no_total", "read.not_utf8"]),
+    code_edit: Grade::Partial(&["edit.shell", "edit.no_file_hash", "edit.file_alone"]),
     ..COVERAGE
 };
 
