@@ -589,11 +589,9 @@ mod tests {
             let sum = Counts([Some(input), None, None, Some(input / 10), None]);
             run_with(sum, &real, &is_used).map(|(run, _)| run)
         };
-        let none = [false; 4];
-        assert_eq!(run(600, none), Some(0..=2));
-        assert_eq!(run(700, none), Some(2..=3));
-        assert_eq!(run(400, none), Some(3..=3));
-        assert_eq!(run(800, none), None, "it has a response that is left out");
+        assert_eq!(run(600, [false; 4]), Some(0..=2));
+        assert_eq!(run(700, [false; 4]), Some(2..=3));
+        assert_eq!(run(800, [false; 4]), None, "one is left out");
         let counts_itself = [false, true, false, false];
         assert_eq!(run(800, counts_itself), Some(0..=3));
         assert_eq!(run(600, counts_itself), None, "counted twice");
