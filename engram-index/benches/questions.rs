@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
-use engram_index::{Index, Keys, Next, Pattern, Query, Words, Writer};
+use engram_index::{About, Index, Keys, Next, Pattern, Query, Words, Writer};
 use synthetic::{ROOT, Tape, code};
 
 /// Files of the project that sessions change.
@@ -318,10 +318,10 @@ fn grep_all_tapes(bencher: Bencher<'_, '_>) {
     );
     let bytes = u64::try_from(index.status().unwrap().tape_bytes).unwrap();
     bencher.counter(BytesCount::new(bytes)).bench_local(|| {
-        index
-            .tapes()
-            .unwrap()
-            .iter()
-            .for_each(|tape| pattern.search(tape, &mut |_| true).unwrap());
+        index.tapes().unwrap().iter().for_each(|tape| {
+            pattern
+                .search(tape, &About::default, &mut |_| true)
+                .unwrap()
+        });
     });
 }

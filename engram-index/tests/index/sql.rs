@@ -30,6 +30,8 @@ fn each_view_has_its_columns_and_rows() {
     let made = made(&[
         &fixtures("claude-code/2.1.329/b_edit")[0],
         &fixtures("codex/0.169.0/main")[0],
+        // A sub-agent on the tape of its session.
+        &fixtures("copilot/1.0.102/sub")[0],
     ]);
     let mut index = made.open();
     for view in &VIEWS {
