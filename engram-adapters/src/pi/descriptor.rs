@@ -92,7 +92,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "pi",
-    adapter_version: "0.1.2",
+    adapter_version: "0.1.3",
     harness_family: "pi",
     matrix: MATRIX,
     schema_detection_strategy: "The header has the version of the format. No log has the version of Pi: what differs between versions is seen in the \
