@@ -29,6 +29,7 @@ use engram_core::tape::replay;
 
 /// The code that the build script has made of an adapter's member tables: its record types, marks and rules, the views of the objects that
 /// it reads, and the compiled table.
+#[allow(unused_macros, reason = "a build may have no adapter")]
 macro_rules! from_tables {
     ($adapter:literal) => {
         #[allow(dead_code, reason = "an adapter need not use each name of its format")]

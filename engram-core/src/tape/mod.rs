@@ -17,6 +17,10 @@
 //! ```
 
 mod error;
+#[cfg_attr(
+    not(feature = "redact"),
+    allow(dead_code, reason = "only redaction visits the texts of an event")
+)]
 pub(crate) mod fields;
 pub(crate) mod jsonl;
 pub(crate) mod object;
