@@ -88,7 +88,7 @@ pub struct Facts {
     pub model: Option<String>,
     /// The remote of the repository, as first stated.
     pub repo_url: Option<String>,
-    /// The sub-agents of which the tape has events of its own, as a list in JSON; `None` if there is none.
+    /// The ids of sub-agents that have events on the tape, copies apart, as a list in JSON; `None` without such sub-agents.
     pub agents: Option<String>,
 }
 

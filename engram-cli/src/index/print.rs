@@ -204,8 +204,8 @@ pub fn event(event: &Event, look: Look) -> String {
     text
 }
 
-/// The title and the project of a session, as a line; empty if its log has neither. In a terminal the title is cut so that the line fits, behind an
-/// the indents of answers too.
+/// The title and the project of a session, as a line; empty if its log has neither. In a terminal the title is cut so that the line
+/// fits, with the indent of an answer.
 pub fn about(about: &About, look: Look) -> String {
     const INDENT: usize = 9;
     const TITLE_CHARS: usize = 20;

@@ -238,7 +238,7 @@ impl Ledger<'_, '_> {
         }
     }
 
-    /// Adds a usage that names no response and fits one without a usage. False if there is none.
+    /// Gives a usage that names no response to one with the same counts and no usage yet. False if no response fits.
     fn add_fitting(&mut self, stated: &Stated<'_>) -> bool {
         // A usage without an input fits many responses; its record has the input of one.
         let record = stated.session.record_of(stated.event).unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::open::tables::{NeededTable, StoreTables};
 use crate::open::zstd_bytes;
 use crate::shared::value::{StructuralIndex, owned, parse, raw_str};
 
-/// Opens the databases. They lie in a directory of their own for each agent, so no directory is a root.
+/// Opens the databases. Each agent has a directory with its own database, so no single directory has them all.
 pub(super) const OPENER: Opener = Opener {
     has_tables: |file| TABLES.are_in(file),
     open_database,
