@@ -75,7 +75,7 @@ pub fn item(item: &Item, look: Look) -> String {
     let lines = format!("{word} {}", lines.join(","));
     let mut text = format!("{}  {}{why}", look.paint(part, &lines), words_of(item.tier));
     if let Some(call) = &item.call {
-        text.push_str(&format!("\n  {}", call_line(call, item.op)));
+        text.push_str(&format!("\n  {}", call_line(call, item.op, look)));
         let about = about(&call.about, look);
         if !about.is_empty() {
             text.push_str(&format!("\n  {}", about.trim_end()));
@@ -137,7 +137,7 @@ pub fn item(item: &Item, look: Look) -> String {
         text.push_str("  commands of sessions that changed the file; one of them may have made the lines, nothing proves it:\n");
         item.hint
             .iter()
-            .for_each(|call| text.push_str(&format!("    {}\n", call_line(call, None))));
+            .for_each(|call| text.push_str(&format!("    {}\n", call_line(call, None, look))));
     }
     text.push('\n');
     text
@@ -186,7 +186,7 @@ pub fn event(event: &Event, look: Look) -> String {
         "{}{way}{share}{confirmed}  {}{lines}\n  {}\n",
         event.what,
         one_line(&event.file),
-        call_line(&event.call, None)
+        call_line(&event.call, None, look)
     );
     let about = about(&event.call.about, look);
     if !about.is_empty() {
@@ -252,7 +252,8 @@ fn range(range: Option<(i64, i64)>) -> String {
     }
 }
 
-fn call_line(call: &CallInfo, op: Option<&str>) -> String {
+/// A call: when, who, how, and the name by which `show` finds it.
+fn call_line(call: &CallInfo, op: Option<&str>, look: Look) -> String {
     let mut parts = vec![
         call.t
             .clone()
@@ -268,7 +269,28 @@ fn call_line(call: &CallInfo, op: Option<&str>) -> String {
             .map(str::to_owned),
     );
     parts.push(call.name());
-    one_line(&parts.join("  ")).into_owned()
+    fitting(&parts, look.width)
+}
+
+/// The parts in as few lines as fit into the width, indented from the second one on.
+fn fitting(parts: &[String], width: Option<usize>) -> String {
+    const INDENT: usize = 4;
+    let room = width.unwrap_or(usize::MAX).saturating_sub(INDENT);
+    let (mut text, mut used) = (String::new(), 0);
+    for part in parts {
+        let part = one_line(part);
+        let chars = part.chars().count();
+        let is_first = text.is_empty();
+        if !is_first && used + 2 + chars > room {
+            text.push_str("\n    ");
+            used = chars;
+        } else {
+            text.push_str(if is_first { "" } else { "  " });
+            used += chars + if is_first { 0 } else { 2 };
+        }
+        text.push_str(&part);
+    }
+    text
 }
 
 /// A quotation. Of the tape that was named before, only the event is named.
@@ -305,4 +327,20 @@ fn lines_of(
         text.push_str("  | ...\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_breaks_between_parts_and_only_in_a_terminal() {
+        let parts =
+            ["2026-11-30T06:00:00Z", "claude-code", "0123456789abcdef#12"].map(str::to_owned);
+        assert_eq!(fitting(&parts, None), parts.join("  "));
+        assert_eq!(fitting(&parts, Some(58)), parts.join("  "));
+        let (head, name) = (parts[..2].join("  "), &parts[2]);
+        assert_eq!(fitting(&parts, Some(57)), format!("{head}\n    {name}"));
+        assert_eq!(fitting(&parts, Some(1)), parts.join("\n    "));
+    }
 }
