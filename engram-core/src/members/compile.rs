@@ -32,6 +32,9 @@ pub(super) struct Compiler<'l> {
     sources: HashMap<&'l str, &'l Line<'l>>,
     /// The shapes by name, inherited fate, and whether that is forced on all values.
     compiled: HashMap<(&'l str, Option<Fate>, bool), ShapeId>,
+    /// The places of rows and shapes: equal ones are one, which makes a table a third of its size.
+    rows: HashMap<Row, RowId>,
+    shapes: HashMap<Shape, ShapeId>,
     /// The fate of all values of a record that is omitted as a whole.
     forced: Option<Fate>,
 }
@@ -63,6 +66,8 @@ impl<'l> Compiler<'l> {
             table: MemberTable::default(),
             sources: HashMap::new(),
             compiled: HashMap::new(),
+            rows: HashMap::new(),
+            shapes: HashMap::new(),
             forced: None,
         };
         for line in lines.iter().filter(|line| line.keyword() == "shape") {
@@ -223,8 +228,11 @@ impl<'l> Compiler<'l> {
     }
 
     fn push_row(&mut self, row: Row) -> RowId {
-        self.table.rows.to_mut().push(row);
-        RowId(self.table.rows.len() as u32 - 1)
+        let rows = self.table.rows.to_mut();
+        *self.rows.entry(row).or_insert_with_key(|row| {
+            rows.push(row.clone());
+            RowId(rows.len() as u32 - 1)
+        })
     }
 
     fn content(
@@ -313,21 +321,15 @@ impl<'l> Compiler<'l> {
             return Ok(*shape);
         }
         // Its place first: a shape may contain itself.
-        let shape = self.push_shape(Shape::default());
+        let id = ShapeId(self.table.shapes.len() as u32);
+        self.table.shapes.to_mut().push(Shape::default());
         self.compiled
-            .insert((name, fate.clone(), self.forced.is_some()), shape);
+            .insert((name, fate.clone(), self.forced.is_some()), id);
         let lines: Vec<&Line<'_>> = source.children.iter().collect();
-        self.object(&Members::default(), &lines, fate.as_ref())?;
-        // The object is the last one: it moves to its place.
-        let shapes = self.table.shapes.to_mut();
-        shapes.swap_remove(shape.0 as usize);
-        Ok(shape)
-    }
-
-    fn push_shape(&mut self, mut shape: Shape) -> ShapeId {
-        shape.index();
-        self.table.shapes.to_mut().push(shape);
-        ShapeId(self.table.shapes.len() as u32 - 1)
+        let shape = self.members_of(&Members::default(), &lines, fate.as_ref())?;
+        self.shapes.entry(shape.clone()).or_insert(id);
+        self.table.shapes.to_mut()[id.0 as usize] = shape;
+        Ok(id)
     }
 
     /// Compiles an object: the members of `base`, and those of `lines`.
@@ -337,6 +339,20 @@ impl<'l> Compiler<'l> {
         lines: &[&'l Line<'l>],
         fate: Option<&Fate>,
     ) -> Result<ShapeId, MemberTableError> {
+        let shape = self.members_of(base, lines, fate)?;
+        let shapes = self.table.shapes.to_mut();
+        Ok(*self.shapes.entry(shape).or_insert_with_key(|shape| {
+            shapes.push(shape.clone());
+            ShapeId(shapes.len() as u32 - 1)
+        }))
+    }
+
+    fn members_of(
+        &mut self,
+        base: &Members<'l>,
+        lines: &[&'l Line<'l>],
+        fate: Option<&Fate>,
+    ) -> Result<Shape, MemberTableError> {
         let mut members = Members {
             shape: base.shape.clone(),
             by: None,
@@ -345,7 +361,8 @@ impl<'l> Compiler<'l> {
         if let Some((by, cases)) = members.by.take() {
             members.shape.selector = Some(self.selector(&members, by, &cases, fate)?);
         }
-        Ok(self.push_shape(members.shape))
+        members.shape.index();
+        Ok(members.shape)
     }
 
     fn add_lines(

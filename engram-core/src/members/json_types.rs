@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// A set of JSON types, one bit each.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct JsonTypes(pub u8);
 
 impl JsonTypes {

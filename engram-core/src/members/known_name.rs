@@ -6,7 +6,7 @@ use std::borrow::Cow;
 const CHUNK: usize = 16;
 
 /// A name.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KnownName {
     /// The first bytes of the name and the quote after it.
     #[doc(hidden)]
@@ -20,7 +20,7 @@ pub struct KnownName {
 
 /// What does not fit into the head.
 #[doc(hidden)]
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Tail {
     Nothing,
     /// The last bytes of the name and the quote after it, and where they begin.

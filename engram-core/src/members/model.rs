@@ -90,7 +90,7 @@ pub enum TableContext {
 }
 
 /// One row: the types of a value, what becomes of it, and what it contains.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Row {
     /// The types that it may have.
     pub types: JsonTypes,
@@ -124,7 +124,7 @@ impl Row {
 }
 
 /// What a value contains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Content {
     /// Members and items that have rows.
     Described {
@@ -140,15 +140,15 @@ pub enum Content {
 }
 
 /// The place of a row in its table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RowId(pub u32);
 
 /// The place of a shape in its table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ShapeId(pub u32);
 
 /// True if a member is in every object of its shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Need {
     /// It is in every one.
     Always,
@@ -157,7 +157,7 @@ pub enum Need {
 }
 
 /// A named member of an object.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Member {
     /// Its name.
     pub name: Name,
@@ -174,7 +174,7 @@ pub struct Member {
 }
 
 /// The members of an object.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// Those with a name.
     pub members: List<Member>,
@@ -187,7 +187,7 @@ pub struct Shape {
 }
 
 /// The places of names in a list: the places of names in one bucket are a chain.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct NameIndex {
     /// The index of the first place in each bucket, plus one; 0 for an empty bucket.
     pub first: [u16; BUCKETS],
@@ -275,7 +275,7 @@ impl Shape {
 }
 
 /// Chooses the shape of an object by a value.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Selector {
     /// Where the value is.
     pub key: SelectorKey,
@@ -288,7 +288,7 @@ pub struct Selector {
 }
 
 /// Where the value of a selector is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SelectorKey {
     /// A member of the object, or of an object this many levels around it.
     Member {
@@ -304,7 +304,7 @@ pub enum SelectorKey {
 }
 
 /// What applies to an object with a selector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Choice {
     /// The value of the selector is reported as an unknown member.
     Unknown,

@@ -7,7 +7,7 @@ use super::node::JsonNode;
 use crate::time::{is_millis, utc};
 
 /// What a value must be in addition to its JSON type: a set of forms, one bit each.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct ValueForms(#[doc(hidden)] pub u8);
 
 /// What the ledger and errors call a value of the right JSON type that is not a time.
