@@ -11,6 +11,8 @@ use crate::bounded;
 use crate::error::{Fault, RecorderError};
 use crate::process::{End, Running};
 
+/// Where packages that drive a harness are installed, below its version.
+pub const DRIVERS: &str = "drivers/node_modules";
 /// The longest that the script may take: a registry that does not answer must not stop a sweep.
 const SCRIPT_LIMIT: Duration = Duration::from_secs(600);
 /// The longest list of versions, or text of errors, of the script.

@@ -1,6 +1,6 @@
 //! Records every published version of a harness, and keeps what came of it in the matrix.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -12,7 +12,7 @@ use crate::error::{Fault, RecorderError};
 use crate::facts::{Set, Shown};
 use crate::harness::Harness;
 use crate::inside::Ran;
-use crate::install::Installer;
+use crate::install::{DRIVERS, Installer};
 use crate::isolation::Isolation;
 use crate::judge::{self, Judged};
 use crate::kept::Kept;
@@ -123,7 +123,7 @@ impl Sweep<'_> {
         let was_there = root.join("node_modules").is_dir();
         let scenarios = self.scenarios(version, matrix);
         let outcome = self
-            .install(version, scenarios, was_there)
+            .install(version, &root, scenarios)
             .and_then(|()| self.record(version, &root, scenarios));
         let (mut row, shown) = outcome.unwrap_or_else(|error| {
             let row = Row {
@@ -164,19 +164,23 @@ impl Sweep<'_> {
             .join(version.to_string())
     }
 
-    /// Installs the version with the packages that its scenarios need, unless it is there.
+    /// Installs the version with the packages that its scenarios need, unless they are there.
     fn install(
         &self,
         version: &Version,
+        root: &Path,
         scenarios: &[&Scenario],
-        is_there: bool,
     ) -> Result<(), RecorderError> {
-        if is_there {
+        let packages: BTreeSet<&str> = scenarios
+            .iter()
+            .flat_map(|scenario| scenario.packages())
+            .collect();
+        let has_packages = packages.is_empty() || root.join(DRIVERS).is_dir();
+        if root.join("node_modules").is_dir() && has_packages {
             return Ok(());
         }
-        let packages = scenarios.iter().flat_map(|scenario| scenario.packages());
         self.installer
-            .install(self.harness.family(), version, packages.collect())
+            .install(self.harness.family(), version, packages)
     }
 
     fn record(

@@ -8,12 +8,10 @@ use serde_json::{Value, json};
 use super::{Session, Under};
 use crate::client;
 use crate::error::{Fault, RecorderError};
+use crate::install::DRIVERS;
 use crate::process::Invocation;
 use crate::scenario::{Permissions, Resume, Run};
 use crate::tools;
-
-/// Where packages that drive a harness are installed.
-const DRIVERS: &str = "drivers/node_modules";
 
 /// What words of command lines and calls of a client can name.
 pub type Filled = BTreeMap<String, Value>;
