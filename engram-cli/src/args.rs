@@ -330,7 +330,7 @@ pub struct Stats {
     /// One row for each value, or for each combination of several: `--by day,model`
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub by: Vec<By>,
-    /// The time zone of days and weeks: `Europe/Berlin`, `+02:00`, or `local` [default: UTC]
+    /// The time zone of days, weeks and months: `Europe/Berlin`, `+02:00`, or `local` [default: UTC]
     #[arg(long, value_name = "ZONE", value_parser = crate::when::zone)]
     pub tz: Option<TimeZone>,
     #[command(flatten)]

@@ -45,6 +45,13 @@ pub fn week_in(time: &str, zone: &TimeZone) -> String {
     format!("{}-W{:02}", week.year(), week.week())
 }
 
+/// The month of a time in a zone: `2026-11`.
+pub fn month_in(time: &str, zone: &TimeZone) -> String {
+    let mut day = day_in(time, zone);
+    day.truncate("2026-11".len());
+    day
+}
+
 /// A time zone by its name: `Europe/Berlin`, `+02:00` or `local`.
 ///
 /// # Errors

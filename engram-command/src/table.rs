@@ -375,11 +375,16 @@ pub fn write_lines(
 
 /// `950`, `12k`, `3.4M`.
 pub fn short_number(number: u64) -> String {
+    let tenths = |unit: u64| {
+        let tenths = number.saturating_add(unit / 20) / (unit / 10);
+        format!("{}.{}", tenths / 10, tenths % 10)
+    };
+    // What would be rounded to 1000 of a unit is 1.0 of the next one.
     match number {
         0..1_000 => number.to_string(),
-        1_000..1_000_000 => format!("{}k", number / 1_000),
-        1_000_000..1_000_000_000 => format!("{}.{}M", number / 1_000_000, number / 100_000 % 10),
-        _ => format!("{}.{}G", number / 1_000_000_000, number / 100_000_000 % 10),
+        1_000..999_500 => format!("{}k", (number + 500) / 1_000),
+        999_500..999_950_000 => format!("{}M", tenths(1_000_000)),
+        _ => format!("{}G", tenths(1_000_000_000)),
     }
 }
 
@@ -468,8 +473,29 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         assert_eq!(
-            [999, 1_000, 25_999, 3_450_000, 2_100_000_000].map(short_number),
-            ["999", "1k", "25k", "3.4M", "2.1G"]
+            [
+                999,
+                1_000,
+                15_754,
+                999_499,
+                999_500,
+                3_866_825,
+                999_949_999,
+                999_950_000,
+                u64::MAX
+            ]
+            .map(short_number),
+            [
+                "999",
+                "1k",
+                "16k",
+                "999k",
+                "1.0M",
+                "3.9M",
+                "999.9M",
+                "1.0G",
+                "18446744073.7G"
+            ]
         );
     }
 }

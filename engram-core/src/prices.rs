@@ -112,14 +112,16 @@ impl Prices {
         self
     }
 
-    /// The row of a model: by its whole name, then without a date at its end, then the same without `provider/` before it.
+    /// The row of a model: by its whole name, then without a date at its end, then the same without `provider/` before it. Copilot CLI
+    /// writes the models of Anthropic with a dot (`claude-sonnet-4.6`), which no name of theirs has.
     fn row(&self, model: &str) -> Option<&Row> {
         let by_name = |model: &str| {
             self.0
                 .get(model)
                 .or_else(|| self.0.get(without_date(model)))
         };
-        by_name(model).or_else(|| by_name(model.rsplit_once('/')?.1))
+        let plain = |model: &str| by_name(model).or_else(|| by_name(model.rsplit_once('/')?.1));
+        plain(model).or_else(|| plain(&model.contains("claude-").then(|| model.replace('.', "-"))?))
     }
 
     /// What tokens of one model cost in US dollars, if all of them are of requests of this tier. `None` if the table has no such model.
@@ -269,6 +271,18 @@ mod tests {
             [cost("m"), cost("m-1-latest"), cost("M-1"), cost("m-1-2026")],
             [None; 4]
         );
+    }
+
+    #[test]
+    fn a_dot_is_a_dash_in_the_names_of_one_provider_alone() {
+        let prices =
+            Prices::parse("model\tinput\toutput\nclaude-s-4-6\t1\t2\ng-5-1\t3\t4\n").unwrap();
+        let cost = |model: &str| prices.cost(model, 0, &tokens(1_000_000, 0));
+        assert_eq!(
+            [cost("claude-s-4.6"), cost("p/claude-s-4.6")],
+            [Some(1.0); 2]
+        );
+        assert_eq!(cost("g-5.1"), None);
     }
 
     #[test]

@@ -217,6 +217,7 @@ pub const ANSWERS: &[Answer] = &[
             "project", Known, Is::Text, "the directory that a session began in";
             "day", Known, Is::Text, "the day, in UTC or the zone of `--tz`";
             "week", Known, Is::Text, "the week, as ISO 8601 numbers it";
+            "month", Known, Is::Text, "the month: `2026-11`";
             "harness", Known, Is::Text, "the harness";
             "model", Known, Is::Text, "the model";
             "session", Known, Is::Text, "the session";

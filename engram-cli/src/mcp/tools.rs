@@ -188,7 +188,7 @@ pub const TOOLS: &[Tool] = &[
             argument(
                 "by",
                 Form::Text,
-                "One row for each `project`, `day`, `week`, `harness`, `model`, `session` or `tool`, or for several of them: `day,model`",
+                "One row for each `project`, `day`, `week`, `month`, `harness`, `model`, `session` or `tool`, or for several of them: `day,model`",
             ),
             LINES,
             SKIPPED_LINES,

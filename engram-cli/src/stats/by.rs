@@ -20,9 +20,9 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use crate::money;
-use crate::project::project_of;
 use crate::roots::{Roots, SessionId};
-use crate::when::{day_in, week_in};
+use crate::when::{day_in, month_in, week_in};
+use engram_command::project::project_of;
 
 /// What `engram stats` divides its counts by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -33,6 +33,8 @@ pub enum By {
     Day,
     /// The week of each event, as ISO 8601 numbers it
     Week,
+    /// The month of each event
+    Month,
     /// The harness
     Harness,
     /// The model of each response
@@ -49,6 +51,7 @@ impl By {
             By::Project => "project",
             By::Day => "day",
             By::Week => "week",
+            By::Month => "month",
             By::Harness => "harness",
             By::Model => "model",
             By::Session => "session",
@@ -59,7 +62,7 @@ impl By {
     /// How events of one session are divided, if they are.
     fn split(self, zone: &TimeZone) -> Option<Split> {
         match self {
-            By::Day | By::Week => {
+            By::Day | By::Week | By::Month => {
                 let name = self.name_of_time(zone)?;
                 Some(Split::Time(Arc::new(name)))
             }
@@ -77,6 +80,7 @@ impl By {
         let name: fn(&str, &TimeZone) -> String = match self {
             By::Day => day_in,
             By::Week => week_in,
+            By::Month => month_in,
             _ => return None,
         };
         let zone = zone.clone();
@@ -272,7 +276,7 @@ fn sorted(division: &Division, mut groups: Vec<Group>) -> Vec<Group> {
     let first = division
         .by
         .iter()
-        .position(|by| !matches!(by, By::Day | By::Week));
+        .position(|by| !matches!(by, By::Day | By::Week | By::Month));
     let times = first.unwrap_or(division.by.len());
     groups.sort_by(|one, other| {
         (
@@ -507,7 +511,7 @@ fn columns(division: &Division) -> Vec<Column> {
             By::Project => Fit::End(16),
             By::Model => Fit::Start(20),
             By::Session | By::Tool => Fit::Start(12),
-            By::Day | By::Week | By::Harness => Fit::Whole,
+            By::Day | By::Week | By::Month | By::Harness => Fit::Whole,
         };
         text(by.name()).look(Look::Name).fit(fit)
     };
