@@ -43,7 +43,6 @@ mod list;
 mod mcp;
 mod money;
 mod once;
-mod project;
 mod reading;
 mod roots;
 mod show;

@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::complete;
+use crate::project::project_of;
 
 /// Filters of `ingest`, `list`, `stats` and `drift`.
 #[derive(Debug, Clone, Default, Args)]
@@ -21,7 +22,7 @@ pub struct Filter {
     /// Only sessions with activity at or before this time; a date counts to its end
     #[arg(long, value_name = "TIME", value_parser = until)]
     pub until: Option<Timestamp>,
-    /// Only sessions that ran in this directory or below it, or in a directory of this name
+    /// Only sessions that ran in this directory or below it, in a worktree of it, or in a directory of this name
     #[arg(long, value_name = "DIRECTORY")]
     pub project: Option<String>,
     /// Only sessions of this harness; may be given several times
@@ -82,10 +83,9 @@ impl Filter {
             .is_none_or(|until| time(&session.start).is_some_and(|start| start <= until));
         let in_project = || match &self.project {
             None => true,
-            Some(wanted) => session
-                .project
-                .as_deref()
-                .is_some_and(|directory| is_in(directory, wanted)),
+            Some(wanted) => session.project.as_deref().is_some_and(|directory| {
+                is_in(directory, wanted) || is_in(&project_of(directory), wanted)
+            }),
         };
         self.wants_harness(&session.harness) && is_late && is_early && in_project()
     }

@@ -24,6 +24,7 @@ pub mod places;
 pub mod pool;
 pub mod program;
 mod progress;
+pub mod project;
 pub mod reference;
 pub mod report;
 mod run;

@@ -2,7 +2,6 @@
 
 create or replace view events as from 'events/**/*.parquet';
 create or replace view tapes as from 'tapes/**/*.parquet';
-create or replace view sessions as from 'sessions/**/*.parquet';
 create or replace view prompts as from 'prompts/**/*.parquet';
 create or replace view calls as from 'calls/**/*.parquet';
 create or replace view edits as from 'edits/**/*.parquet';
@@ -32,23 +31,59 @@ left join (select tape, turn, sum(input) as input, sum(cache_read) as cache_read
     using (tape, turn)
 where not p.replay or coalesce(c.calls, e.edits, u.input, u.output) is not null;
 
+-- The session that a person started, for each tape: that of a sub-agent is the session above all sub-agents.
+create or replace view roots as
+with recursive tape_of as (
+    select t.tape, t.harness, t.session_id, t.agent_id, min(s.parent_session_id) as parent
+    from tapes t left join 'sessions/**/*.parquet' s
+        on s.tape = t.tape and s.session_id is not distinct from t.session_id and s.agent_id is not distinct from t.agent_id
+    group by all
+), up as (
+    select harness, session_id, min(parent) as parent from tape_of
+    group by harness, session_id having count(*) = count(agent_id) and min(parent) <> session_id
+), step as (
+    select tape, harness, if(agent_id is null, session_id, coalesce(parent, session_id)) as session, 0 as depth from tape_of
+    union all
+    select step.tape, step.harness, up.parent, depth + 1 from step join up on up.harness = step.harness and up.session_id = step.session
+    where depth < 64
+)
+select tape, harness, coalesce(arg_max(session, depth), tape) as session from step group by tape, harness;
+
+-- The rows of `sessions`. The project of a sub-agent is that of its session, and what is on one tape is of one project.
+create or replace view sessions as
+with tape_project as (
+    select t.tape, t.agent_id, coalesce(min(s.project) filter (s.session_id is not distinct from t.session_id
+        and s.agent_id is not distinct from t.agent_id), min(s.project)) as project
+    from tapes t join 'sessions/**/*.parquet' s using (tape)
+    group by t.tape, t.agent_id
+), root_project as (
+    select r.harness, r.session, min(p.project) as project from roots r join tape_project p using (tape) where p.agent_id is null group by all
+)
+select s.* replace (coalesce(of_root.project, of_tape.project, s.project) as project)
+from 'sessions/**/*.parquet' s left join roots r using (tape)
+left join root_project of_root on of_root.harness = r.harness and of_root.session = r.session
+left join tape_project of_tape on of_tape.tape = s.tape;
+
 -- A row for each session: what it cost, with its sub-agents, by the rule of docs/cli.md#money. `basis` is `stated`, `computed` or `mixed`.
 create or replace view session_costs as
 with totals as (
-    select *, coalesce(session_id, tape) as session,
-        max(case when fork_of is null then cost_total_usd end) over (partition by harness, coalesce(session_id, tape)) as total,
-        max(case when fork_of is null then cost_total_usd end) over (partition by tape) as total_of_tape
-    from sessions
+    select s.*, coalesce(t.session_id, s.tape) as own, r.session as root,
+        max(case when s.fork_of is null then cost_total_usd end) over (partition by s.harness, coalesce(t.session_id, s.tape)) as total,
+        max(case when s.fork_of is null then cost_total_usd end) over (partition by s.tape) as total_of_tape
+    from sessions s join tapes t using (tape) join roots r using (tape)
 ), sums as (
-    select harness, session, any_value(project) filter (agent_id is null) as project,
+    select harness, root, own, min(project) as project,
         sum(responses_without_cost) as without, sum(cost_usd) as stated, sum(cost_computed_usd) as computed, max(total) as total,
         sum(cost_after_total_usd) filter (total_of_tape is null or total_of_tape = total) as after_total
     from totals group by all
+), costs as (
+    select harness, root, project,
+        case when total is null or (without = 0 and stated is not null) then coalesce(stated + computed, stated, computed)
+            else total + coalesce(after_total, 0) end as usd,
+        case when total is null or (without = 0 and stated is not null)
+            then case when stated is null then 'computed' when computed is null then 'stated' else 'mixed' end
+            when after_total is null then 'stated' else 'mixed' end as basis
+    from sums where coalesce(stated, computed, total) is not null
 )
-select harness, session, project,
-    case when total is null or (without = 0 and stated is not null) then coalesce(stated + computed, stated, computed)
-        else total + coalesce(after_total, 0) end as usd,
-    case when total is null or (without = 0 and stated is not null)
-        then case when stated is null then 'computed' when computed is null then 'stated' else 'mixed' end
-        when after_total is null then 'stated' else 'mixed' end as basis
-from sums where coalesce(stated, computed, total) is not null;
+select harness, root as session, min(project) as project, sum(usd) as usd, if(count(distinct basis) = 1, min(basis), 'mixed') as basis
+from costs group by all;

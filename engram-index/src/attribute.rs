@@ -5,18 +5,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engram_core::hash::Hash;
 use rusqlite::Connection;
 
 use crate::align::{LONG, LOOSE, Loose, align, find_runs};
 use crate::answer::{Tier, Why};
 use crate::asked::Asked;
+use crate::doubt;
 use crate::files::{self, Files, Named};
 use crate::line_key::{self, Counts, Key, counts, letters};
 use crate::origin::{Origin, State, written_again};
 use crate::query::Query;
 use crate::replay::{Replay, replay};
-use crate::rows::{Digest, digest};
 use crate::runs::{self, Of};
 use crate::steps::Step;
 
@@ -69,17 +68,16 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
     let own = replay(db, &files, query.at, &text)?;
     let mut of_text = Text::new(&text.lines);
     let is_same = of_text.compare(&own, Tier::Line);
-    let why = match (own.steps.is_empty(), own.has_lost) {
-        (true, _) if query.paths.is_empty() => Why::NoEdit,
-        (true, _) => Why::NoSession,
-        (_, true) => Why::NoText,
-        _ => Why::Nobody,
+    let why = match own.steps.is_empty() {
+        true if query.paths.is_empty() => Why::NoEdit,
+        true => Why::NoSession,
+        false => own.why(),
     };
     let mut answers = of_text.answers(&own, why);
     if !is_same {
         from_elsewhere(db, query, &text, &files, &of_text, &mut answers)?;
         own.doubt(&text.lines, &mut answers);
-        doubt_by_hash(db, &files, query.text, &mut answers)?;
+        doubt::by_hash(db, &files, query.text, &mut answers)?;
     }
     let mut notes = Vec::new();
     if own.is_cut {
@@ -94,52 +92,13 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
 }
 
 impl Replay {
-    /// Of a line that a call made in this file, nobody can say that no session left it.
-    fn doubt(&self, text: &[Key], answers: &mut [Line]) {
-        let states = self.states.iter().chain(&self.pieces);
-        let lines = states.flat_map(|state| state.lines.iter().zip(state.origins.iter()));
-        let made: HashSet<Key> = lines
-            .filter(|(key, origin)| letters(**key) > 0 && matches!(origin, Origin::Made(_)))
-            .map(|(key, _)| *key)
-            .collect();
-        for (key, answer) in text.iter().zip(answers) {
-            if is_doubtful(answer) && made.contains(key) {
-                answer.why = Some(Why::Unclear);
-            }
+    /// Why a line is unknown that no step left.
+    const fn why(&self) -> Why {
+        match self.has_lost {
+            true => Why::NoText,
+            false => Why::Nobody,
         }
     }
-}
-
-/// True for a line that is said to be of no call, or of one that nobody can read: an equal line of a call is a better reason.
-const fn is_doubtful(answer: &Line) -> bool {
-    matches!(answer.why, Some(Why::Nobody | Why::NoText))
-}
-
-/// Of a line with the hash of a line that a call left in this file, nobody can say that no session left it either.
-fn doubt_by_hash(
-    db: &Connection,
-    files: &Files,
-    text: &str,
-    answers: &mut [Line],
-) -> rusqlite::Result<()> {
-    if !answers.iter().any(is_doubtful) {
-        return Ok(());
-    }
-    let sql = format!(
-        "SELECT DISTINCT ah FROM span WHERE file IN ({}) AND what BETWEEN 1 AND 6 AND a0 = a1 AND ah IS NOT NULL",
-        files::list(files)
-    );
-    let left: HashSet<Digest> = db
-        .prepare(&sql)?
-        .query_map([], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    for (line, answer) in line_key::lines(text).zip(answers) {
-        let is_left = || !line.trim().is_empty() && left.contains(&digest(&Hash::of_text(line)));
-        if is_doubtful(answer) && is_left() {
-            answer.why = Some(Why::Unclear);
-        }
-    }
-    Ok(())
 }
 
 /// Lines that are still free are looked up in files of other names.
@@ -155,15 +114,16 @@ fn from_elsewhere(
     let mut is_open = vec![false; answers.len()];
     let mut others = Vec::new();
     for file in other_files(db, of_text, own)? {
-        others.push(replay(db, &same_file(db, file)?, query.at, text)?);
+        let same = same_file(db, file)?;
+        others.push((replay(db, &same, query.at, text)?, same));
     }
     // A file that had this very text tells more than one that had a part of it.
-    if others.iter().any(|other| !other.same.is_empty()) {
-        others.retain(|other| !other.same.is_empty());
+    if others.iter().any(|(other, _)| !other.same.is_empty()) {
+        others.retain(|(other, _)| !other.same.is_empty());
     }
-    for steps in others {
+    for (steps, files) in others {
         let mut compared = of_text.clone();
-        compared.compare_other(&steps);
+        let kin = compared.compare_other(&steps);
         let found = compared.answers(&steps, Why::Nobody);
         for (at, line) in found.into_iter().enumerate() {
             if of_text.found[at] != Found::Free || compared.found[at] == Found::Free {
@@ -176,6 +136,17 @@ fn from_elsewhere(
                 (None, None) if line.tier == Tier::Older => answers[at] = line,
                 (None, None) => {}
             }
+        }
+        if kin == Kin::SameFile {
+            // The sessions of that file are those of this one.
+            for answer in answers.iter_mut() {
+                answer.why = answer.why.map(|why| match why {
+                    Why::NoSession => steps.why(),
+                    why => why,
+                });
+            }
+            steps.doubt(&text.lines, answers);
+            doubt::by_hash(db, &files, query.text, answers)?;
         }
     }
     for (answer, _) in answers
@@ -247,6 +218,14 @@ enum Found {
     At(Tier, Origin),
 }
 
+/// What a file of another name is to a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kin {
+    /// It had most of the text.
+    SameFile,
+    Other,
+}
+
 #[derive(Clone)]
 struct Text<'t> {
     text: &'t [Key],
@@ -296,7 +275,7 @@ impl<'t> Text<'t> {
     }
 
     /// Compares with the states of a file of another name: as a whole if it is mostly this text, else only long runs.
-    fn compare_other(&mut self, other: &Replay) {
+    fn compare_other(&mut self, other: &Replay) -> Kin {
         if let Some(same) = other
             .same
             .last()
@@ -307,7 +286,7 @@ impl<'t> Text<'t> {
                     self.found[at] = Found::At(Tier::Moved, origin_of_all(&other.same, same, at));
                 }
             }
-            return;
+            return Kin::SameFile;
         }
         let best = self.best(other);
         let is_mostly_same = match &best {
@@ -334,6 +313,10 @@ impl<'t> Text<'t> {
             self.take_patches(other, Tier::Moved);
             best.iter()
                 .for_each(|best| self.take_rearranged(best, other));
+        }
+        match is_mostly_same {
+            true => Kin::SameFile,
+            false => Kin::Other,
         }
     }
 

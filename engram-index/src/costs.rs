@@ -40,9 +40,9 @@ pub fn make(db: &Connection, prices: &Arc<Prices>) -> rusqlite::Result<()> {
         Ok(tape.and_then(|tape| tape.computed_after_total_usd(&with)))
     })?;
     let usd = OfSession(Arc::clone(prices), |cost| cost.usd);
-    db.create_aggregate_function(cost, 1, flags, usd)?;
+    db.create_aggregate_function(cost, 2, flags, usd)?;
     let word = OfSession(Arc::clone(prices), |cost| cost.basis.map(|it| it.as_str()));
-    db.create_aggregate_function(basis, 1, flags, word)
+    db.create_aggregate_function(basis, 2, flags, word)
 }
 
 /// What a tape says about costs. What cannot be read is unknown.
@@ -50,7 +50,7 @@ fn tape_cost(json: Option<String>) -> Option<TapeCost> {
     serde_json::from_str(&json?).ok()
 }
 
-/// A part of what the tapes of one session cost together.
+/// A part of what tapes cost together: of a session, and of its sub-agents that are sessions of their own.
 struct OfSession<T>(Arc<Prices>, fn(Cost) -> T);
 
 impl<T: SqlFnOutput> Aggregate<Costs, T> for OfSession<T> {
@@ -59,9 +59,9 @@ impl<T: SqlFnOutput> Aggregate<Costs, T> for OfSession<T> {
     }
 
     fn step(&self, values: &mut Context<'_>, costs: &mut Costs) -> rusqlite::Result<()> {
-        // The tapes of one group are of one session.
-        let tape = tape_cost(values.get(0)?);
-        tape.into_iter().for_each(|tape| costs.begin(Some(0), tape));
+        let (tape, session) = (tape_cost(values.get(0)?), values.get::<Option<i64>>(1)?);
+        let session = session.map(i64::cast_unsigned);
+        tape.into_iter().for_each(|tape| costs.begin(session, tape));
         Ok(())
     }
 

@@ -25,6 +25,7 @@ mod attribute;
 mod change;
 mod costs;
 mod diff;
+mod doubt;
 mod error;
 mod explain;
 mod files;
@@ -89,7 +90,12 @@ pub struct Index {
     db: Connection,
     /// For costs that no log states.
     prices: Arc<Prices>,
+    /// Names the project of a directory.
+    projects: Projects,
 }
+
+/// Names the project of a directory that a session began in.
+pub type Projects = fn(&str) -> String;
 
 /// How much of a directory of tapes was taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +122,7 @@ impl Writer {
             path: self.path,
             db: self.db,
             prices: Arc::new(Prices::builtin().clone()),
+            projects: str::to_owned,
         })
     }
 }
@@ -128,7 +135,12 @@ impl Index {
     pub fn open(directory: &Path) -> Result<Index, Error> {
         let (path, db) = store::open_to_read(directory)?;
         let prices = Arc::new(Prices::builtin().clone());
-        Ok(Index { path, db, prices })
+        Ok(Index {
+            path,
+            db,
+            prices,
+            projects: str::to_owned,
+        })
     }
 
     /// The database.
@@ -204,12 +216,23 @@ impl Index {
     /// # Errors
     /// [`Error::BadQuery`].
     pub fn query(&mut self, sql: &str, longest: Duration, take: TakeRow<'_>) -> Result<(), Error> {
-        sql::query(&mut self.db, &self.prices, sql, longest, take)
+        sql::query(
+            &mut self.db,
+            (&self.prices, self.projects),
+            sql,
+            longest,
+            take,
+        )
     }
 
     /// Sets the prices by which views compute costs that no log states. Without them they are the built-in ones.
     pub fn set_prices(&mut self, prices: Prices) {
         self.prices = Arc::new(prices);
+    }
+
+    /// Sets what names the project of a directory in views. Without it, the directory is the project.
+    pub fn set_projects(&mut self, projects: Projects) {
+        self.projects = projects;
     }
 
     /// What the index holds.

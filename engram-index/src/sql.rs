@@ -10,7 +10,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, Row};
 
 use crate::error::Error;
-use crate::{costs, views};
+use crate::{Projects, costs, views};
 
 /// Longest value that a question may make, in bytes.
 const MAX_VALUE: i32 = 64 << 20;
@@ -47,12 +47,12 @@ pub type TakeRow<'t> = &'t mut dyn FnMut(&[String], Option<Vec<Value>>) -> Next;
 /// Answers one statement.
 pub fn query(
     db: &mut Connection,
-    prices: &Arc<Prices>,
+    (prices, projects): (&Arc<Prices>, Projects),
     sql: &str,
     longest: Duration,
     take: TakeRow<'_>,
 ) -> Result<(), Error> {
-    prepare(db, prices).map_err(|error| bad(error, longest))?;
+    prepare(db, prices, projects).map_err(|error| bad(error, longest))?;
     let begun = Instant::now();
     let is_late = move || begun.elapsed() > longest;
     db.progress_handler(STEPS, Some(is_late))
@@ -66,9 +66,9 @@ pub fn query(
 }
 
 /// Gives the connection the views and the limits.
-fn prepare(db: &Connection, prices: &Arc<Prices>) -> rusqlite::Result<()> {
+fn prepare(db: &Connection, prices: &Arc<Prices>, projects: Projects) -> rusqlite::Result<()> {
     db.pragma_update(None, "query_only", false)?;
-    let made = views::make(db).and_then(|()| costs::make(db, prices));
+    let made = views::make(db, projects).and_then(|()| costs::make(db, prices));
     db.pragma_update(None, "query_only", true)?;
     made?;
     db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE)?;
@@ -122,7 +122,9 @@ fn value(row: &Row<'_>, at: usize) -> rusqlite::Result<Value> {
 /// The views can be read, and the list of them. The tables below are read by the views alone. Other files cannot be attached, and settings
 /// cannot be changed.
 fn only_reads(context: AuthContext<'_>) -> Authorization {
-    let is_in_view = context.accessor.is_some_and(views::is_view);
+    let is_in_view = context
+        .accessor
+        .is_some_and(|of| views::is_view(of) || views::is_inner(of));
     let is_allowed = match context.action {
         AuthAction::Select | AuthAction::Recursive => true,
         // Without a column: only the rows of a table are counted. SQLite asks so too, when it has made one question of a view and what

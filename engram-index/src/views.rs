@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 
 use crate::rows::Digest;
-use crate::{names, tape_file, window};
+use crate::{Projects, names, tape_file, window};
 
 /// A view.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +98,23 @@ macro_rules! of_tape {
     };
 }
 
+/// The session above all sub-agents, for each tape: the one that a person started. A log may state any parent, even a circle of parents.
+const ROOTS: &str = "CREATE TEMP VIEW IF NOT EXISTS root AS WITH RECURSIVE
+    up(harness, session, parent) AS MATERIALIZED (
+        SELECT harness, session, min(parent_session) FROM main.tape WHERE superseded_by IS NULL
+        GROUP BY harness, session HAVING count(*) = count(agent) AND min(parent_session) <> session),
+    step(tape, harness, session, depth) AS (
+        SELECT id, harness, CASE WHEN agent IS NULL THEN session ELSE ifnull(parent_session, session) END, 0
+            FROM main.tape WHERE superseded_by IS NULL
+        UNION ALL SELECT step.tape, step.harness, up.parent, depth + 1 FROM step JOIN up USING (harness, session) WHERE depth < 64)
+    SELECT tape, harness, session, max(depth) FROM step GROUP BY tape;";
+/// The project of a session, which is that of its sub-agents too, wherever they worked.
+const PROJECTS: &str = "CREATE TEMP VIEW IF NOT EXISTS root_project AS
+    SELECT harness, session, min(project_of(cwd)) AS project FROM main.tape
+    WHERE superseded_by IS NULL AND agent IS NULL AND session IS NOT NULL AND cwd IS NOT NULL GROUP BY harness, session;";
+/// The names of these views. A question cannot read them.
+const OWN_VIEWS: [&str; 2] = ["root", "root_project"];
+
 const FILE: Column = column(
     "text",
     "file",
@@ -130,7 +147,8 @@ pub const VIEWS: [View; 9] = [
             time "start", "tape.t0", "the first time";
             time "end", "tape.t1", "the last time";
             text "title", "tape.title", "the title, as last stated";
-            text "project", "tape.cwd", "the first working directory, as `engram list` names it";
+            text "project", "ifnull(rp.project, project_of(tape.cwd))",
+                "the project, as `engram stats --by project` names it: of a sub-agent that of its session, of a worktree that of its repository";
             text "cwd", "tape.cwd", "the first working directory";
             text "model", "tape.model", "the first model that is given";
             text "repo_url", "tape.repo_url", "the remote of the repository";
@@ -160,7 +178,8 @@ pub const VIEWS: [View; 9] = [
         },
         from: of_tape!(
             "LEFT JOIN main.name ps ON ps.id = tape.parent_session LEFT JOIN main.name pc ON pc.id = tape.parent_call
-            LEFT JOIN main.name f ON f.id = tape.fork_of",
+            LEFT JOIN main.name f ON f.id = tape.fork_of JOIN root r ON r.tape = tape.id
+            LEFT JOIN root_project rp ON rp.harness = r.harness AND rp.session = r.session",
             "1"
         ),
     },
@@ -288,18 +307,19 @@ pub const VIEWS: [View; 9] = [
     },
     View {
         name: "session_costs",
-        about: "what one session cost, with its sub-agents: the sum is the cost that `engram stats` prints. A session of which nothing is known has no row",
+        about: "what one session cost, with its sub-agents, whatever sessions they are: the sum is the cost that `engram stats` prints. A session of which nothing is known has no row",
         columns: columns! {
             HARNESS;
-            text "session", "coalesce(s.text, tape_name(h.text, (SELECT min(path) FROM main.place WHERE place.tape = tape.id)))",
+            text "session", "coalesce(rs.text, tape_name(h.text, (SELECT min(path) FROM main.place WHERE place.tape = tape.id)))",
                 "the session; the tape if its log names none";
-            text "project", "max(CASE WHEN a.text IS NULL THEN tape.cwd END)", "the project";
-            real "usd", "session_cost(tape.cost)", "the cost in US dollars";
-            text "basis", "session_cost_basis(tape.cost)", "`stated`, `computed` or `mixed`";
+            text "project", "ifnull(rp.project, min(project_of(tape.cwd)))", "the project";
+            real "usd", "session_cost(tape.cost, tape.session)", "the cost in US dollars";
+            text "basis", "session_cost_basis(tape.cost, tape.session)", "`stated`, `computed` or `mixed`";
         },
         from: of_tape!(
-            "",
-            "1 GROUP BY tape.harness, ifnull(tape.session, -tape.id) HAVING session_cost(tape.cost) IS NOT NULL"
+            "JOIN root r ON r.tape = tape.id LEFT JOIN main.name rs ON rs.id = r.session
+            LEFT JOIN root_project rp ON rp.harness = r.harness AND rp.session = r.session",
+            "1 GROUP BY tape.harness, ifnull(r.session, -tape.id) HAVING session_cost(tape.cost, tape.session) IS NOT NULL"
         ),
     },
 ];
@@ -312,16 +332,21 @@ pub fn is_view(name: &str) -> bool {
     name == ALIAS.0 || VIEWS.iter().any(|view| view.name == name)
 }
 
+/// True for a view that others are made of.
+pub fn is_inner(name: &str) -> bool {
+    OWN_VIEWS.contains(&name)
+}
+
 /// The functions that the views use. A question cannot call them: one reads files.
-pub const FUNCTIONS: [&str; 2] = ["tape_name", "text_of_prompt"];
+pub const FUNCTIONS: [&str; 3] = ["tape_name", "text_of_prompt", "project_of"];
 
 /// Gives a connection the views, and the functions that they use.
 ///
 /// # Errors
 /// As SQLite gives them.
-pub fn make(db: &Connection) -> rusqlite::Result<()> {
+pub fn make(db: &Connection, projects: Projects) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    let [tape_name, text_of_prompt] = FUNCTIONS;
+    let [tape_name, text_of_prompt, project_of] = FUNCTIONS;
     db.create_scalar_function(tape_name, 2, flags, |values| {
         let (harness, path): (String, Option<String>) = (values.get(0)?, values.get(1)?);
         Ok(path.map(|path| format!("{harness}/{}", names::tape(&path))))
@@ -332,11 +357,15 @@ pub fn make(db: &Connection) -> rusqlite::Result<()> {
         let path = path.filter(|path| tape_file::is_tape(path.as_ref(), &hash));
         Ok(path.and_then(|path| window::text_of_prompt(path.as_ref(), offset, seq)))
     })?;
+    db.create_scalar_function(project_of, 1, flags, move |values| {
+        let directory: Option<String> = values.get(0)?;
+        Ok(directory.map(|directory| projects(&directory)))
+    })?;
     db.execute_batch(&statements())
 }
 
 fn statements() -> String {
-    let mut sql = String::new();
+    let mut sql = [ROOTS, PROJECTS].concat();
     for view in &VIEWS {
         let column = |column: &Column| {
             let value = match column.is {

@@ -28,9 +28,9 @@ use super::inputs::{TapeFile, tapes};
 use super::parquet::{CHUNK_BYTES, SCHEMA_SQL, Work, chunks, export};
 use super::place::temporary_beside;
 use crate::args::Ingest;
-use crate::project::project_of;
 use crate::tape_dir::Index;
 use crate::tapes::tapes_in;
+use engram_command::project::project_of;
 
 /// The list of parts.
 const LIST: &str = "dataset.jsonl";

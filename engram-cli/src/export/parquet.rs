@@ -17,8 +17,8 @@ use engram_export::parquet::ParquetFiles;
 use super::args::Parquet;
 use super::inputs::{TapeFile, check, tapes};
 use super::place::{NewDirectory, write_losses};
-use crate::project::project_of;
 use crate::tapes::{open_tape, tape_error};
+use engram_command::project::project_of;
 
 /// Tapes of so many bytes are one job, whose rows are in files of its own. So the files do not depend on the number of jobs.
 pub const CHUNK_BYTES: u64 = 64 << 20;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use engram_adapters::Registry;
 use engram_command::exit::Exit;
 use engram_command::keys::Keys;
+use engram_command::project::project_of;
 use engram_command::report::{Reporter, one_line, printable_json};
 use engram_command::table;
 use engram_index::{Next, VIEWS, Value};
@@ -31,6 +32,7 @@ pub fn run(args: &Query, registry: &Registry, report: &Reporter) -> io::Result<E
         Ok(prices) => index.set_prices(prices.into_owned()),
         Err(error) => return Ok(report.failure(&error)),
     }
+    index.set_projects(|directory| project_of(directory).into_owned());
     notes
         .iter()
         .for_each(|note| report.note(&format!("note        {note}")));

@@ -42,6 +42,8 @@ import os
 os.chdir(root)
 con.sql(open("schema.sql").read())
 found["cost"] = con.sql("select round(sum(usd), 9) from session_costs").fetchall()[0][0]
+for name, sql in json.loads(sys.argv[2]).items():
+    found[name] = [(row[0], *(float(cell or 0) for cell in row[1:]), 0.0)[:3] for row in con.sql(sql).fetchall()]
 agents = "select count(distinct (harness, session_id, agent_id)) from sessions where agent_id is not null and events > replayed"
 found["sub_agents"] = con.sql(agents).fetchall()[0][0]
 print(json.dumps(found, sort_keys=True))
@@ -60,6 +62,10 @@ pub fn read(dataset: &Path) -> Option<Value> {
     let read = Command::new(&python)
         .args(["-c", READ])
         .arg(dataset)
+        .arg(
+            serde_json::json!({"by_project": sums::BY_PROJECT, "by_session": sums::BY_SESSION, "work": sums::WORK_BY_PROJECT})
+                .to_string(),
+        )
         .output()
         .unwrap();
     assert!(read.status.success(), "{}", stderr(&read));

@@ -1,5 +1,7 @@
 //! One number of everything: sessions, prompts, calls, edits, tokens and costs are the same in `stats`, `list`, `query` and the tables.
 
+use std::collections::BTreeMap;
+
 use super::index::Home;
 use super::*;
 
@@ -52,6 +54,39 @@ fn all(value: &Value) -> f64 {
 fn tokens(of: &Value) -> f64 {
     let names = ["input", "cache_read", "cache_write", "output"];
     names.iter().map(|name| number(&of["tokens"][*name])).sum()
+}
+
+/// Money by project and by session, and prompts and calls by project, in SQL: of the views of the index, and of those of the tables.
+pub const BY_PROJECT: &str =
+    "SELECT coalesce(project, 'unknown') AS name, sum(usd) AS usd FROM session_costs GROUP BY 1";
+pub const BY_SESSION: &str = "SELECT session AS name, usd FROM session_costs";
+pub const WORK_BY_PROJECT: &str = "SELECT coalesce(project, 'unknown') AS name, sum(prompts) AS prompts, sum(calls) AS calls FROM sessions GROUP BY 1";
+
+/// What a division gives, without rows of nothing.
+type Division = BTreeMap<String, [f64; 2]>;
+
+fn divided(rows: &[Value], name: &str, numbers: [&dyn Fn(&Value) -> f64; 2]) -> Division {
+    let row = |row: &Value| {
+        (
+            row[name].as_str().unwrap_or_default().to_owned(),
+            numbers.map(|of| of(row)),
+        )
+    };
+    rows.iter()
+        .map(row)
+        .filter(|(_, of)| of.iter().any(|of| *of != 0.0))
+        .collect()
+}
+
+fn assert_same(found: &Division, wanted: &Division, what: &str) {
+    assert_eq!(
+        found.keys().collect::<Vec<_>>(),
+        wanted.keys().collect::<Vec<_>>(),
+        "{what}"
+    );
+    for (name, of) in found {
+        (0..2).for_each(|at| assert_near(of[at], wanted[name][at], &format!("{what}: {name}")));
+    }
 }
 
 fn assert_near(found: f64, wanted: f64, what: &str) {
@@ -139,6 +174,36 @@ fn every_answer_has_the_same_sums() {
             assert_near(sum("cost_usd"), usd, by);
         }
 
+        let (usd_of, none) = (|row: &Value| number(&row["usd"]), |_: &Value| 0.0);
+        let (prompts_of, calls_of) = (
+            |row: &Value| number(&row["prompts"]),
+            |row: &Value| all(&row["calls"]),
+        );
+        let of_stats =
+            |by: &str, numbers| divided(&answer(&["stats", &tapes, "--by", by]), by, numbers);
+        let stated = |row: &Value| number(&row["cost_usd"]);
+        let (by_project, by_session) = (
+            of_stats("project", [&stated, &none]),
+            of_stats("session", [&stated, &none]),
+        );
+        let work = of_stats("project", [&prompts_of, &calls_of]);
+        assert!(
+            by_project.len() > 2 && by_session.len() > 5,
+            "{by_project:?}"
+        );
+        for (sql, numbers, wanted) in [
+            (
+                BY_PROJECT,
+                [&usd_of as &dyn Fn(&Value) -> f64, &none],
+                &by_project,
+            ),
+            (BY_SESSION, [&usd_of, &none], &by_session),
+            (WORK_BY_PROJECT, [&prompts_of, &calls_of], &work),
+        ] {
+            let found = divided(&answer(&["query", sql, "--no-ingest"]), "name", numbers);
+            assert_same(&found, wanted, sql);
+        }
+
         let tables = home.path(if more.is_empty() { "tables" } else { "own" });
         let export = ["export", "parquet", &tapes, "--out", &tables];
         let out = home.run(&[&export[..], more].concat());
@@ -146,6 +211,19 @@ fn every_answer_has_the_same_sums() {
         if let Some(found) = dataset::read(Path::new(&tables)) {
             assert_near(number(&found["cost"]), usd, "usd of the tables");
             assert_eq!(number(&found["sub_agents"]), agents);
+            for (name, wanted) in [
+                ("by_project", &by_project),
+                ("by_session", &by_session),
+                ("work", &work),
+            ] {
+                let rows: Vec<(Option<String>, f64, f64)> =
+                    serde_json::from_value(found[name].clone()).unwrap();
+                let rows = rows
+                    .into_iter()
+                    .map(|(of, one, other)| (of.unwrap_or_default(), [one, other]));
+                let found = rows.filter(|(_, of)| *of != [0.0; 2]).collect();
+                assert_same(&found, wanted, name);
+            }
         }
     }
     let pages = home.path("pages");

@@ -180,6 +180,10 @@ impl Facts {
         self.events += 1;
         if record.replay {
             self.replayed += 1;
+            // A fork goes on where its history began.
+            if let Event::Meta(Meta::Session(SessionFacts { cwd: Some(cwd), .. })) = record.event {
+                self.cwd.get_or_insert_with(|| owned(*cwd));
+            }
             return;
         }
         if let (Some(t), None) = (place.t, record.t_basis) {

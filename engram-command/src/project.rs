@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
-use engram_command::small_file;
+use crate::small_file;
 
 /// A file `.git` of a worktree is one line with a path.
 const MAX_BYTES: u64 = 8192;
