@@ -106,7 +106,9 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     // `show` looks for the beginning of an id among all sessions and sub-agents, also those that have no row here.
     let ids = short_ids(&rows);
     let (rows, agents) = settled(rows, args, &prices);
-    print(&rows, &ids, args, &mut stdout().lock())?;
+    if !rows.is_empty() || args.output.json || args.output.csv {
+        print(&rows, &ids, args, &mut stdout().lock())?;
+    }
     if rows.is_empty() && all > 0 {
         report.note(&none_fits(all as u64));
     } else if stderr().is_terminal() {

@@ -6,6 +6,11 @@ use clap::Command;
 
 use crate::program::{Group, Program};
 
+/// Where the words about a subcommand begin.
+const INDENT: &str = "               ";
+/// The widest help, as clap has it.
+const MAX_WIDTH: usize = 100;
+
 /// The command line, with a help that names its subcommands in groups.
 pub fn command<P: Program>() -> Command {
     let command = P::command();
@@ -17,6 +22,8 @@ pub fn command<P: Program>() -> Command {
 
 /// The groups with a line for each subcommand that this build has.
 fn groups(command: &Command, groups: &[Group]) -> String {
+    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let width = terminal.map_or(MAX_WIDTH, |width| width.min(MAX_WIDTH));
     let mut text = String::new();
     for (title, names) in groups {
         // Writing to a string does not fail.
@@ -28,7 +35,13 @@ fn groups(command: &Command, groups: &[Group]) -> String {
                 None => None,
             };
             if let Some(about) = about {
-                let _ = writeln!(text, "  {name:<12} {about}");
+                let mut line = format!("  {name:<12} {about}");
+                // It is made for each command: few lines are wrapped.
+                if line.len() > width {
+                    let wrapped = textwrap::Options::new(width).subsequent_indent(INDENT);
+                    line = textwrap::fill(&line, wrapped);
+                }
+                let _ = writeln!(text, "{line}");
             }
         }
         text.push('\n');

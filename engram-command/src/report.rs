@@ -153,10 +153,14 @@ impl Reporter {
     pub fn no_session(&self, places: &[PathBuf]) -> Exit {
         let places: Vec<_> = places.iter().map(|path| shown(path)).collect();
         let error = AdapterError::new(ErrorCode::UnknownHarness).expected("a session");
-        self.failure(&if places.is_empty() {
-            error
-        } else {
-            error.path(places.join(", "))
+        let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+        let has_home = std::env::var_os(home).is_some_and(|home| !home.is_empty());
+        self.failure(&match places.is_empty() {
+            false => error.path(places.join(", ")),
+            true if has_home => error,
+            true => error.found(&format!(
+                "{home} is not set, so there is no home to look in; name a directory"
+            )),
         })
     }
 

@@ -105,8 +105,19 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
     });
     let all = rows.len();
     rows.truncate(args.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX));
-    print(&rows, args, &mut stdout().lock())?;
-    if !args.output.json && !args.output.csv && !is_filtered_out {
+    let is_table = !args.output.json && !args.output.csv;
+    if all > 0 || !is_table {
+        print(&rows, args, &mut stdout().lock())?;
+    }
+    if let Some(below) = args
+        .below
+        .as_deref()
+        .filter(|_| all == 0 && !is_filtered_out)
+    {
+        report.note(&format!(
+            "no session changed a file whose path contains `{below}`"
+        ));
+    } else if is_table && !is_filtered_out {
         let more = if all > rows.len() {
             format!(", {} more files with `--limit 0`", all - rows.len())
         } else {

@@ -11,6 +11,7 @@ use engram_core::error::{AdapterError, ErrorCode};
 
 use super::args::Show;
 use super::place::{Peek, Place};
+use super::words::first_line;
 use crate::tape_dir::{Entry, Index, tape_stem};
 use crate::tapes::{is_tape, tapes_in};
 
@@ -388,25 +389,27 @@ fn chosen(
     }))
 }
 
-fn listing<'k>(known: impl Iterator<Item = &'k Known> + Clone, advice: &str) -> String {
-    let line = |known: &Known| {
+/// The newest of the sessions that fit, each with its title or first prompt.
+fn listing<'k>(known: impl Iterator<Item = &'k Known>, advice: &str) -> String {
+    let mut known: Vec<&Known> = known.collect();
+    known.sort_by(|one, other| other.peek.start.cmp(&one.peek.start));
+    let line = |known: &&Known| {
         let Peek {
             session_id,
             title,
+            prompt,
             start,
             ..
         } = &known.peek;
+        let title = title.as_deref().or(prompt.as_deref()).unwrap_or_default();
+        let title = first_line(title).unwrap_or_default();
+        let start = if start.is_empty() { "-" } else { start };
         let id = session_id
             .clone()
             .unwrap_or_else(|| known.place.path().to_string_lossy().into_owned());
-        format!(
-            "\n  {id}  {start}  {}",
-            title.as_deref().unwrap_or_default()
-        )
-        .trim_end()
-        .to_owned()
+        format!("\n  {id}  {start}  {title}").trim_end().to_owned()
     };
-    let more = known.clone().count().saturating_sub(LISTED);
+    let more = known.len().saturating_sub(LISTED);
     let more = if more > 0 {
         format!("\n  and {more} more")
     } else {
@@ -414,7 +417,7 @@ fn listing<'k>(known: impl Iterator<Item = &'k Known> + Clone, advice: &str) -> 
     };
     format!(
         "several sessions fit, {advice}:{}{more}",
-        known.take(LISTED).map(line).collect::<String>()
+        known.iter().take(LISTED).map(line).collect::<String>()
     )
 }
 

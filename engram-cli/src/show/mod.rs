@@ -109,6 +109,9 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
             shown(&page)
         )));
     }
+    if let Some(reason) = written.and_then(obstacle) {
+        return Ok(report.usage(&reason));
+    }
     if written.is_none() && output::stdout_is_input(read()) {
         return Ok(report.usage(&output::same_as_input(Path::new("standard output"))));
     }
@@ -130,6 +133,22 @@ fn names_a_directory(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with(std::path::is_separator)
 }
 
+/// Why a page is not written there: the directory is missing, or the file has something else.
+fn obstacle(file: &Path) -> Option<String> {
+    let directory = file
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty() && !directory.is_dir());
+    if let Some(directory) = directory {
+        return Some(format!("there is no directory `{}`", shown(directory)));
+    }
+    page::is_foreign(file).then(|| {
+        format!(
+            "`{}` is no page of engram and is not replaced: name another file, or remove this one",
+            shown(file)
+        )
+    })
+}
+
 fn refused(refusal: Refusal, report: &Reporter) -> Exit {
     match refusal {
         Refusal::Failed(error) => report.failure(&error),
@@ -149,17 +168,25 @@ fn images(
     if wanted.is_empty() {
         return images;
     }
+    let mut has_log = false;
     for place in family.agents.iter().chain([&family.root]) {
-        match place {
-            Place::Tape(tape) => log_of(tape, options)
-                .into_iter()
-                .for_each(|log| log.images(options, &wanted, &mut images)),
-            log => log.images(options, &wanted, &mut images),
-        }
+        let log = match place {
+            Place::Tape(tape) => log_of(tape, options),
+            log => Some(log.clone()),
+        };
+        has_log |= log.is_some();
+        log.into_iter()
+            .for_each(|log| log.images(options, &wanted, &mut images));
     }
     if family.root.is_tape() && images.is_empty() {
+        let why = match has_log {
+            true => "the log has no picture in a form that a page shows",
+            false => {
+                "a tape has no pictures, and its log is not there; those of a log are on a page of the log"
+            }
+        };
         report.note(&format!(
-            "{} of session {}: a tape has no pictures, and its log is not there; those of a log are on a page of the log",
+            "{} of session {}: {why}",
             count(wanted.len() as u64, "attachment"),
             view.facts.session_id.as_deref().unwrap_or("without an id")
         ));
@@ -177,6 +204,10 @@ fn site(
     let at = |path: &Path, error: io::Error| AdapterError::from(error).path(path.to_string_lossy());
     if let Err(error) = output::make_directory(directory, true) {
         return report.failure(&at(directory, error));
+    }
+    let index = directory.join("index.html");
+    if let Some(reason) = obstacle(&index) {
+        return report.usage(&reason);
     }
     let (mut tally, mut entries) = (Tally::default(), Vec::new());
     for (name, family) in families {
@@ -206,7 +237,6 @@ fn site(
         }
     }
     entries.sort_by(|one, other| other.last.cmp(&one.last));
-    let index = directory.join("index.html");
     let (work, redact) = (
         Work::read(target, &args.filter, options, prices, &report.muted()),
         !args.keys.no_redact,

@@ -9,7 +9,7 @@ use engram_adapters::sessions::{SessionOptions, SessionSource};
 use engram_command::inputs::SessionInput;
 use engram_command::kept::open_kept;
 use engram_core::error::AdapterError;
-use engram_core::event::{Event, EventRef, Meta};
+use engram_core::event::{Author, Event, EventRef, Meta};
 use engram_core::redact::Redacting;
 use engram_core::sink::EventSink;
 use engram_core::tape::replay;
@@ -170,7 +170,9 @@ pub struct Peek {
     pub agent_id: Option<String>,
     pub parent_session_id: Option<String>,
     pub title: Option<String>,
-    /// The time of the first event.
+    /// The first prompt of a person.
+    pub prompt: Option<String>,
+    /// The first time that the log states; empty if there is none.
     pub start: String,
     events: usize,
 }
@@ -178,11 +180,18 @@ pub struct Peek {
 impl EventSink for Peek {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         if self.events == 0 {
-            self.start = record.t.to_owned();
             self.session_id = record.source.session_id.map(owned);
             self.agent_id = record.source.agent_id.map(owned);
         }
         self.events += 1;
+        if self.start.is_empty() && record.t_basis.is_none() {
+            self.start = record.t.to_owned();
+        }
+        if let (Event::MsgIn(message), None) = (record.event, &self.prompt)
+            && message.by == Author::Person
+        {
+            self.prompt = message.text.map(owned);
+        }
         if let Event::Meta(Meta::Session(facts)) = record.event {
             self.parent_session_id = facts
                 .parent_session_id

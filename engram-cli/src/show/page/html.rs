@@ -1,15 +1,20 @@
 //! The frame of every page: its head with style and policy, its end with the script, and text as HTML.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use engram_adapters::open::regular;
 use sha2::{Digest, Sha256};
 
 use crate::show::safe::visible_line;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+/// By what a page is known again. It stands in the first bytes of each.
+const GENERATOR: &str = "<meta name=\"generator\" content=\"engram\">";
+const HEAD_BYTES: u64 = 4096;
 
 /// The beginning of a page, with its policy and style.
 ///
@@ -21,7 +26,7 @@ pub fn begin(title: &str, out: &mut impl Write) -> io::Result<()> {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"engram\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n{GENERATOR}\n\
          <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
         policy(),
         escaped(&visible_line(title))
@@ -37,6 +42,17 @@ pub fn end(out: &mut impl Write) -> io::Result<()> {
         out,
         "<footer>Made by engram.</footer>\n<script>{SCRIPT}</script>\n</body>\n</html>"
     )
+}
+
+/// True for a file that has something else than a page of this program: it must not be lost.
+pub fn is_foreign(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let Ok(file) = regular(path) else {
+        return false;
+    };
+    let read = file.take(HEAD_BYTES).read_to_end(&mut head);
+    let has_mark = String::from_utf8_lossy(&head).contains(GENERATOR);
+    read.is_ok() && !head.is_empty() && !has_mark
 }
 
 /// The policy allows the page's own style and script, by their hashes, and pictures that are inside the page.

@@ -13,6 +13,7 @@ mod markup;
 pub mod site;
 mod work;
 
+pub use html::is_foreign;
 pub use images::{Images, hashes};
 pub use work::Work;
 

@@ -5,10 +5,10 @@ use std::io::{self, Write};
 
 use super::Work;
 use super::html::{begin, end, escaped, line};
-use crate::project::project_of;
 use crate::show::safe::visible_line;
 use crate::show::view::{Body, SessionView, Who};
 use crate::show::words::{cost_of, heading, page_title, summary, with_agents};
+use engram_command::project::project_of;
 use engram_core::prices::Prices;
 use engram_core::stats::Basis;
 
@@ -175,7 +175,8 @@ fn choice<'e>(
     )?;
     for (value, count) in counts {
         let value = line(value);
-        write!(out, "<option value=\"{value}\">{value} ({count})</option>")?;
+        let pages = engram_command::summary::count(count, "page");
+        write!(out, "<option value=\"{value}\">{value} ({pages})</option>")?;
     }
     writeln!(out, "</select>")
 }
