@@ -56,7 +56,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "acp",
-    adapter_version: "0.1.3",
+    adapter_version: "0.1.4",
     harness_family: "acp",
     matrix: MATRIX,
     schema_detection_strategy: "The answer to `initialize` has the version of the protocol. The agent's own name and version are on the tape as the \

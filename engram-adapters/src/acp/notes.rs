@@ -99,6 +99,10 @@ impl Notes {
             check.identify();
         } else {
             let what = self.what(kind, record, check)?;
+            // A model may say the same piece several times in one read, which is one time.
+            if !matches!(what, What::Chunk { .. }) {
+                check.identify();
+            }
             if let What::Answer {
                 request: Some(_), ..
             } = what
@@ -125,7 +129,6 @@ impl Notes {
                     ..note_of(&call_of(record.value))
                 }));
             }
-            check.identify();
         }
         let name = match kind {
             Kind::Own => raw_str(at(record.value, "m/method")),

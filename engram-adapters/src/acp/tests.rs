@@ -354,6 +354,21 @@ fn a_line_that_is_there_twice_is_one() {
 }
 
 #[test]
+fn pieces_that_are_equal_and_of_one_time_are_all_said() {
+    let piece = |text: &str| {
+        let content = json!({"type": "text", "text": text});
+        update(
+            "s",
+            json!({"sessionUpdate": "agent_message_chunk", "content": content}),
+        )
+    };
+    let once = log(&[prompt(3, "s", "go"), piece("ha")]);
+    let last = once.lines().last().unwrap();
+    let tape = convert(&format!("{once}{last}\n{last}\n"), Policy::Strict).unwrap();
+    assert_eq!(events(&tape, "msg.out")[0]["text"], "hahaha");
+}
+
+#[test]
 fn what_is_said_again_or_says_nothing_is_no_event() {
     let usage = || {
         update(

@@ -253,6 +253,15 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
     for (session, event) in case.own_events(Kind::ToolResult) {
         let id = event.text("call_id").unwrap_or_default();
         let status = event.text("status").unwrap_or_default();
+        let actual = event.0.get("exit").and_then(Value::as_i64);
+        if status == "ok"
+            && let Some(exit) = actual.filter(|exit| *exit != 0)
+        {
+            findings.fail(
+                case.place_of(session, event),
+                format!("tool.result {id} has status `ok` and exit {exit}"),
+            );
+        }
         // A call has two results if a second process made one up while the first one still ran it.
         let contradicts =
             |returned: &&RealResult| (returned.is_error == Some(true)) == (status == "ok");
@@ -276,7 +285,6 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
         }
         let is_unstated = status.is_empty() && session.claim(Kind::ToolResult) != Some("full");
         findings.note_many("results without a logged status", u64::from(is_unstated));
-        let actual = event.0.get("exit").and_then(Value::as_i64);
         let has_failed = returned.is_error == Some(true)
             || (actual.is_some() && returned.exit.is_some_and(|exit| exit != 0));
         let is_of_agent = || {

@@ -142,13 +142,15 @@ fn result(
 ) {
     let tool = state.calls.close(key(update.id())).unwrap_or_default();
     let is_ok = raw_str(update.status()) == "completed";
+    let exit = exit(update);
     let status = match is_ok {
+        // Agents call a command completed, however it ended.
+        true if exit.is_some_and(|exit| exit != 0) => Status::Error,
         true => Status::Ok,
         false if state.denied.contains(&key(update.id())) => Status::Denied,
         false if plan.is_cancelled => Status::Cancelled,
         false => Status::Error,
     };
-    let exit = exit(update);
     let said = output(update, status == Status::Ok || exit.is_some());
     let raw = update.output();
     let is_cut = |path| {

@@ -43,7 +43,6 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
     let call = state.calls.close(raw_str(end.id()));
     let tool = call.as_ref().map(|call| call.tool.as_str());
     let kind = tool.map(|tool| TOOLS.kind(tool));
-    let status = status(&end);
     let failure = Failure::lenient_opt(end.error());
     let content = text(output.content());
     let is_command = tool.is_some_and(|tool| SHELLS.iter().any(|it| tool.ends_with(it)));
@@ -57,12 +56,14 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
         None => content,
     };
     let own = said.as_ref().and_then(|said| said.exit);
+    let exit = integer(Exit::lenient_opt(end.shell()).exit()).or(own);
+    let status = status(&end, exit);
     let artifact = artifact(&end, &output);
     let event = ToolResult {
         tool: tool.map(Text::Plain),
         call_id: text(end.id()),
         status: Some(status),
-        exit: integer(Exit::lenient_opt(end.shell()).exit()).or(own),
+        exit,
         stdout,
         stderr: non_empty_text(failure.message()),
         truncated: is_cut(&end),
@@ -135,9 +136,11 @@ fn person_shell_end(end: &End<'_>, output: &Output<'_>, out: &mut Emitter<'_>) {
     }
 }
 
-fn status(end: &End<'_>) -> Status {
+fn status(end: &End<'_>, exit: Option<i64>) -> Status {
     let code = raw_str(Failure::lenient_opt(end.error()).code());
     match is_true(end.success()) {
+        // `success` says that the command ran, not how it ended.
+        true if exit.is_some_and(|exit| exit != 0) => Status::Error,
         true => Status::Ok,
         false if REFUSED.contains(&code) => Status::Denied,
         false if code == INTERRUPTED => Status::Cancelled,
