@@ -24,6 +24,7 @@ const KIND: &str = "log of an ACP connection";
 const MAX_SESSIONS: usize = 256;
 
 pub(super) const OPENER: Opener = Opener {
+    begins_lines: begins,
     open_text,
     ..Opener::NOTHING
 };

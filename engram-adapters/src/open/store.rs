@@ -123,6 +123,8 @@ pub struct Opener {
     pub open_database: fn(DatabaseFile<'_>) -> OpenedStore,
     /// Files elsewhere that the sessions of the store at this path are read with. A change of one of them may change a tape.
     pub read_with: fn(&Path) -> Vec<PathBuf>,
+    /// True for the first bytes of a JSON Lines file that may be such a store. A search asks it before it opens one.
+    pub begins_lines: fn(&[u8]) -> bool,
     /// Opens a file that is not a database and begins with these bytes; `None` if it is not such a store.
     pub open_text: fn(&Path, &[u8], Limits) -> OpenedStore,
     /// The form of texts that are opened into a document, wherever they come from.
@@ -153,6 +155,7 @@ impl Opener {
         has_tables: |_| false,
         open_database: |_| Ok(None),
         read_with: |_| Vec::new(),
+        begins_lines: |_| false,
         open_text: |_, _, _| Ok(None),
         text_form: None,
     };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::Metadata;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use engram_core::error::AdapterError;
@@ -29,7 +29,12 @@ const ENDINGS: &[&str] = &[
 ];
 
 /// Name endings of databases.
-const DATABASE_ENDINGS: &[&str] = &[".db", ".vscdb"];
+const DATABASE_ENDINGS: &[&str] = &[".db", ".vscdb", ".sqlite"];
+
+/// As [`ENDINGS`], of files that may be stores: the log of a connection with several sessions.
+const LINES_ENDINGS: &[&str] = &[".jsonl"];
+/// How much of such a file is read to see whether it may be one.
+const LINES_HEAD: u64 = 4096;
 
 /// Name endings of files that are candidates only if an opener knows their content: most such files are not sessions.
 const TEXT_ENDINGS: &[&str] = &[".txt"];
@@ -215,7 +220,8 @@ fn candidate(
     }
     let ends = |endings| ends_with(&entry, endings);
     let may_be_store = (ends(DATABASE_ENDINGS) && may_be_database(entry.path()))
-        || (ends(TEXT_ENDINGS) && is_store(registry, entry.path()));
+        || (ends(TEXT_ENDINGS) && is_store(registry, entry.path()))
+        || (ends(LINES_ENDINGS) && begins_lines(registry, entry.path()));
     let may_be = may_be_store
         || ends(ENDINGS)
         || (ends(PACKED_TEXT_ENDINGS) && begins_as_text(registry, entry.path()));
@@ -251,6 +257,14 @@ fn begins_as_text(registry: &Registry, path: &Path) -> bool {
         .adapters()
         .filter_map(|registration| registration.store_opener().text_form);
     forms.any(|form| (form.begins)(&first))
+}
+
+/// True if a file of lines begins as a store of some adapter.
+fn begins_lines(registry: &Registry, path: &Path) -> bool {
+    let mut first = Vec::new();
+    let read = open::found(path).and_then(|file| file.take(LINES_HEAD).read_to_end(&mut first));
+    let mut adapters = registry.adapters();
+    read.is_ok() && adapters.any(|adapter| (adapter.store_opener().begins_lines)(&first))
 }
 
 /// True also if the content is that of a store and opening it fails: then the error is reported later.
@@ -308,6 +322,25 @@ mod tests {
             found(root),
             ["a.jsonl.zst", "b/.hidden/2.jsonl", "b/1.json", "d.ndjson"]
         );
+    }
+
+    /// Each opener is found by a search as it is found by the path of its store.
+    #[cfg(all(feature = "pi", feature = "acp", feature = "sqlite"))]
+    #[test]
+    fn a_store_is_found_by_its_name_and_by_its_first_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, content: &[u8]| {
+            fs::write(directory.path().join(name), content).unwrap();
+        };
+        write("openclaw-agent.sqlite", b"SQLite format 3\0");
+        write("acp.jsonl", b"{\"log\":\"engram-acp\",\"version\":1}\n");
+        write("other.jsonl", b"{\"type\":\"user\"}\n");
+        let found = discover(&Registry::builtin(), directory.path(), &|_| false).candidates;
+        let stores: Vec<bool> = found
+            .into_iter()
+            .map(|one| one.unwrap().may_be_store)
+            .collect();
+        assert_eq!(stores, [true, true, false]);
     }
 
     #[cfg(unix)]

@@ -108,6 +108,34 @@ fn units_give_the_same_tapes_from_a_copy_of_their_files() {
     );
 }
 
+/// The sessions of stores at these paths: path and id.
+fn stored(paths: &[PathBuf]) -> BTreeSet<(PathBuf, String)> {
+    let options = options();
+    let mut finder = SessionFinder::new(&options);
+    paths.iter().for_each(|path| finder.add(path));
+    let found = finder.finish().locations.into_iter().flatten();
+    let of_stores = found.filter_map(|location| {
+        let id = location.id_in_store()?.to_owned();
+        Some((location.path().to_owned(), id))
+    });
+    of_stores.collect()
+}
+
+#[test]
+fn a_search_finds_the_sessions_of_each_store_that_its_path_has() {
+    let mut compared = 0;
+    for home in homes() {
+        let entries = WalkDir::new(&home).into_iter().map(Result::unwrap);
+        let files = entries.filter(|entry| entry.file_type().is_file());
+        let named = stored(&files.map(|entry| entry.into_path()).collect::<Vec<_>>());
+        let found = stored(std::slice::from_ref(&home));
+        let missing: Vec<_> = named.difference(&found).collect();
+        assert!(missing.is_empty(), "a search does not find {missing:?}");
+        compared += named.len();
+    }
+    assert!(compared > 100, "{compared}");
+}
+
 #[test]
 fn every_session_is_in_one_unit_and_its_sub_agents_are_with_it() {
     let (mut sub_agents, mut joined) = (0, 0);

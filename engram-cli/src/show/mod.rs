@@ -109,8 +109,8 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
             shown(&page)
         )));
     }
-    if let Some(reason) = written.and_then(obstacle) {
-        return Ok(report.usage(&reason));
+    if let Some(exit) = written.and_then(|file| obstacle(file, report)) {
+        return Ok(exit);
     }
     if written.is_none() && output::stdout_is_input(read()) {
         return Ok(report.usage(&output::same_as_input(Path::new("standard output"))));
@@ -133,19 +133,20 @@ fn names_a_directory(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with(std::path::is_separator)
 }
 
-/// Why a page is not written there: the directory is missing, or the file has something else.
-fn obstacle(file: &Path) -> Option<String> {
+/// Says why a page is not written there, if so: the directory is missing, or the file has something else.
+fn obstacle(file: &Path, report: &Reporter) -> Option<Exit> {
     let directory = file
         .parent()
         .filter(|directory| !directory.as_os_str().is_empty() && !directory.is_dir());
     if let Some(directory) = directory {
-        return Some(format!("there is no directory `{}`", shown(directory)));
+        let missing = AdapterError::from(io::Error::from(io::ErrorKind::NotFound));
+        return Some(report.failure(&missing.path(directory.to_string_lossy())));
     }
     page::is_foreign(file).then(|| {
-        format!(
+        report.usage(&format!(
             "`{}` is no page of engram and is not replaced: name another file, or remove this one",
             shown(file)
-        )
+        ))
     })
 }
 
@@ -206,8 +207,8 @@ fn site(
         return report.failure(&at(directory, error));
     }
     let index = directory.join("index.html");
-    if let Some(reason) = obstacle(&index) {
-        return report.usage(&reason);
+    if let Some(exit) = obstacle(&index, report) {
+        return exit;
     }
     let (mut tally, mut entries) = (Tally::default(), Vec::new());
     for (name, family) in families {

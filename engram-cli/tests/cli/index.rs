@@ -513,6 +513,24 @@ fn the_first_questions_on_a_machine_make_the_index_whoever_comes_first() {
 }
 
 #[test]
+fn a_file_of_a_clone_elsewhere_is_told_as_one_that_sessions_changed() {
+    let home = Home::new();
+    let clone = home.directory.path().join("clone");
+    fs::create_dir_all(&clone).unwrap();
+    let file = clone.join("b.py");
+    let by_hand = "def by_hand(x):\n    return x * 42  # by hand\n";
+    fs::write(&file, format!("{by_hand}{TEXT}")).unwrap();
+    let why = |lines: &str| {
+        let place = format!("{}:{lines}", text(&file));
+        home.json(&["explain", &place, "--json", "--no-ingest"])[0]["why"].clone()
+    };
+    assert_eq!([why("2"), why("3")], ["nobody".into(), Value::Null]);
+    // A file with a few of these lines is another one.
+    fs::write(&file, by_hand).unwrap();
+    assert_eq!(why("2"), "no_session");
+}
+
+#[test]
 fn hits_and_causes_name_their_session_by_title_and_project() {
     let home = Home::new();
     let project = home.project();

@@ -314,6 +314,31 @@ fn sub_agents_are_at_their_calls() {
 }
 
 #[test]
+fn a_page_replaces_a_page_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let show = |target: &Path, page: &str| run(&["show", text(target), "--html", text(&at(page))]);
+    for _ in 0..2 {
+        assert_eq!(code(&show(&claude_file(), "page.html")), 0);
+    }
+    fs::create_dir(at("site")).unwrap();
+    for (name, target, page) in [
+        ("notes.html", claude_file(), "notes.html"),
+        ("site/index.html", fixture(SUB_AGENTS), "site"),
+    ] {
+        fs::write(at(name), "precious").unwrap();
+        let out = show(&target, page);
+        assert_eq!(code(&out), 2, "{}", stderr(&out));
+        assert!(stderr(&out).contains("is no page of engram"));
+        assert_eq!(fs::read_to_string(at(name)).unwrap(), "precious");
+    }
+    assert_eq!(names(&at("site")), ["index.html"]);
+    let out = show(&claude_file(), "none/page.html");
+    assert_eq!(code(&out), 3);
+    assert!(!stderr(&out).contains(".tmp"), "{}", stderr(&out));
+}
+
+#[test]
 fn a_page_is_written_to_a_file_completely_or_not_at_all() {
     let directory = tempfile::tempdir().unwrap();
     let page = directory.path().join("session.html");

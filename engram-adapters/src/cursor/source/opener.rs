@@ -26,6 +26,7 @@ pub(crate) static OPENER: Opener = Opener {
     has_tables,
     open_database,
     read_with,
+    begins_lines: Opener::NOTHING.begins_lines,
     open_text,
     text_form: Some(TEXT_FORM),
 };
