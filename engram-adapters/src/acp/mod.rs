@@ -32,6 +32,8 @@ mod message;
 mod notes;
 mod opener;
 mod plan;
+#[cfg(test)]
+mod returned_tests;
 mod revisions;
 #[cfg(test)]
 mod tests;

@@ -31,6 +31,8 @@ pub(super) struct CallNote {
     pub is_question: bool,
     /// It begins a call.
     pub is_new: bool,
+    /// It has what the tool returned to the program.
+    pub has_response: bool,
     /// The call has ended.
     pub is_end: bool,
 }
@@ -213,9 +215,11 @@ pub(super) fn is_reminder(block: &Block<'_>) -> bool {
     raw_str(block.text()).starts_with("<system-reminder>")
 }
 
-/// True for a piece of an answer with words of the agent's program (Qwen Code 0.24.4: recorded).
+/// True for a piece of an answer with words of the agent's program (Qwen Code 0.24.4, claude-agent-acp 0.101.0: recorded).
 pub(super) fn is_notice(record: Value<'_>) -> bool {
-    raw_str(at(record, "m/params/update/_meta/source")) == "background_notification"
+    let meta = at(record, "m/params/update/_meta");
+    let of = |path| meta.and_then(|meta| at(meta, path));
+    raw_str(of("source")) == "background_notification" || of("claudeCode/kind").is_some()
 }
 
 /// The key of the id of a request; 0 for a notice.
@@ -264,6 +268,7 @@ pub(super) fn note_of(call: &Call<'_>) -> CallNote {
         diff: key(diffs(call).next().and_then(|diff| diff.path())),
         is_question: false,
         is_new: false,
+        has_response: response_of(call).is_some(),
         is_end: matches!(raw_str(call.status()), "completed" | "failed"),
     }
 }
@@ -275,6 +280,11 @@ pub(super) fn name_of<'a>(call: &Call<'a>) -> Field<'a> {
         .or_else(|| of_meta("toolName"))
         .or_else(|| of_meta("tool_name"))
         .filter(|name| !name.raw_str().is_empty())
+}
+
+/// What the tool returned to the program, before the model got a text of it (claude-agent-acp).
+pub(super) fn response_of<'a>(call: &Call<'a>) -> Field<'a> {
+    at(call.meta()?, "claudeCode/toolResponse").filter(|response| response.is_object())
 }
 
 /// The first file of a call.

@@ -29,6 +29,8 @@ pub(super) struct CallPlan {
     pub place: Option<usize>,
     /// The last line with changes of files.
     pub diff: Option<usize>,
+    /// The last line with what the tool returned to the program.
+    pub response: Option<usize>,
     /// The line at which the call ended.
     pub end: Option<usize>,
     /// The client cancelled the turn before the call ended.
@@ -295,6 +297,7 @@ fn take(call: &mut CallPlan, args: &mut u64, of: &CallNote, number: usize) {
     call.kind = last(of.has_kind, call.kind);
     call.place = last(of.place != 0, call.place);
     call.diff = last(of.diff != 0, call.diff);
+    call.response = last(of.has_response, call.response);
     call.end = last(of.is_end, None);
 }
 

@@ -5,7 +5,7 @@ use engram_core::pipeline::{Input, Options};
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
-fn convert(text: &str, policy: Policy) -> Result<Vec<Value>, AdapterError> {
+pub(super) fn convert(text: &str, policy: Policy) -> Result<Vec<Value>, AdapterError> {
     let options = Options {
         policy,
         ..Options::default()
@@ -24,7 +24,7 @@ fn convert(text: &str, policy: Policy) -> Result<Vec<Value>, AdapterError> {
 }
 
 /// A log of these messages, behind the beginning of a session `s`. Those from the client are marked.
-fn log(messages: &[(bool, Value)]) -> String {
+pub(super) fn log(messages: &[(bool, Value)]) -> String {
     let begin = [
         (
             true,
@@ -49,12 +49,12 @@ fn log(messages: &[(bool, Value)]) -> String {
     begin.iter().chain(messages).enumerate().map(line).collect()
 }
 
-fn update(session: &str, update: Value) -> (bool, Value) {
+pub(super) fn update(session: &str, update: Value) -> (bool, Value) {
     let params = json!({"sessionId": session, "update": update});
     (false, json!({"method": "session/update", "params": params}))
 }
 
-fn prompt(id: u64, session: &str, text: &str) -> (bool, Value) {
+pub(super) fn prompt(id: u64, session: &str, text: &str) -> (bool, Value) {
     let params = json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]});
     (
         true,
@@ -67,7 +67,7 @@ fn chunk(session: &str, kind: &str, text: &str) -> (bool, Value) {
     update(session, json!({"sessionUpdate": kind, "content": content}))
 }
 
-fn events<'t>(tape: &'t [Value], k: &str) -> Vec<&'t Value> {
+pub(super) fn events<'t>(tape: &'t [Value], k: &str) -> Vec<&'t Value> {
     let is = |event: &&Value| event["k"] == k || (event["k"] == "meta" && event["label"] == k);
     tape.iter().filter(is).collect()
 }
@@ -486,7 +486,7 @@ fn texts_that_the_client_reads_and_writes_for_a_call_are_those_of_the_file() {
         )
     };
     // As Kimi Code does it: the change is a part, and the client reads and writes the whole file.
-    let edit = |writes: u64, read: Value| {
+    let edit_as = |writes: u64, read: Value, how: &Value| {
         let mut messages = vec![call("tool_call", "pending")];
         messages.push(request(1, "fs/read_text_file", read));
         messages.push(done(1, json!({"content": "a\nb\n"})));
@@ -494,7 +494,7 @@ fn texts_that_the_client_reads_and_writes_for_a_call_are_those_of_the_file() {
             messages.push(request(
                 id,
                 "fs/write_text_file",
-                json!({"content": "a\nc\n"}),
+                json!({"content": "a\nc\n", "_meta": how}),
             ));
             messages.push(done(id, Value::Null));
         }
@@ -508,7 +508,20 @@ fn texts_that_the_client_reads_and_writes_for_a_call_are_those_of_the_file() {
             edit.get("file_before_hash").is_some(),
         )
     };
+    let edit = |writes, read| edit_as(writes, read, &Value::Null);
     assert_eq!(edit(1, json!({})), (json!([2, 2]), true));
+    // As Qwen Code says how the file was.
+    for (how, is_known) in [
+        (
+            json!({"bom": false, "encoding": "utf-8", "lineEnding": "lf"}),
+            true,
+        ),
+        (json!({"lineEnding": "crlf"}), false),
+        (json!({"bom": true}), false),
+        (json!({"encoding": "gbk"}), false),
+    ] {
+        assert_eq!(edit_as(1, json!({}), &how).1, is_known, "{how}");
+    }
     assert_eq!(edit(1, json!({"limit": 2})), (Value::Null, false));
     assert_eq!(edit(2, json!({})), (Value::Null, false));
     assert_eq!(edit(0, json!({})), (Value::Null, false));

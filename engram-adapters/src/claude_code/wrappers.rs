@@ -83,6 +83,15 @@ const ROWS: &[Wrapper] = &[
 /// How the message of a program begins that is sent in the place of a person.
 const PROGRAM: &str = "[MESSAGE FROM NON-USER SOURCE - NOT USER INPUT]";
 
+/// How a result begins that the harness writes when it resumes a session with a call that has none.
+pub(super) const MADE_UP: &str = "[Tool call interrupted: the session ended before";
+
+/// How the harness asks the model to go on with a response whose stream broke. The line before may say that the response ended (2.1.332).
+pub(super) const CUT_OFF: &str = "Your response above was cut off mid-stream.";
+
+/// How the report of a sub-agent begins in words of the harness, with each line indented (2.1.332).
+pub(super) const HANDED_BACK: &str = "[Subagent hand-back] ";
+
 const fn start(name: &'static str, begin: &'static str, end: End, source: &'static str) -> Wrapper {
     Wrapper {
         name,

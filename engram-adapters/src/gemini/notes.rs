@@ -18,6 +18,9 @@ use super::schema::{
 use crate::shared::seen::fact_of;
 use crate::shared::value::{Field, Value, elements, non_empty_text, raw_str, text};
 
+/// The name of a line that has none of the members by which lines are told apart.
+const UNTYPED: &str = "untyped";
+
 /// One fact of a record. Keys are hashes; 0 stands for what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {
@@ -195,7 +198,7 @@ impl Notes {
         let record = match (line.rewind_to(), line.session_id()) {
             (Some(_), _) => "",
             (None, Some(_)) => raw_str(line.role()),
-            (None, None) => return Err(Fault::unrecognized("a line without a type")),
+            (None, None) => return Err(Fault::unrecognized(UNTYPED)),
         };
         if line.timestamp().is_some() || line.start_time().is_some() {
             check.identify();

@@ -9,6 +9,8 @@ use engram_core::limits::Limits;
 
 use super::database::DatabaseFile;
 pub use super::database::Opened;
+#[cfg(feature = "sqlite")]
+use super::sqlite;
 
 /// A session in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +58,30 @@ impl fmt::Display for LostRecords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} in {}", self.what, self.records, self.table)
     }
+}
+
+/// The records that searches find: each a table, a condition, and what the records are.
+///
+/// # Errors
+/// As [`sqlite::refused`].
+#[cfg(feature = "sqlite")]
+pub fn lost_records<C: fmt::Display>(
+    store: &sqlite::Store,
+    path: &Path,
+    searches: impl IntoIterator<Item = (&'static str, C, &'static str)>,
+) -> Result<Vec<LostRecords>, AdapterError> {
+    let mut lost = Vec::new();
+    for (table, condition, what) in searches {
+        let sql = format!("SELECT count(*) FROM {table} WHERE {condition}");
+        let records = sqlite::count(store, &sql)?;
+        lost.extend((records > 0).then(|| LostRecords {
+            path: path.to_owned(),
+            table: table.to_owned(),
+            records,
+            what,
+        }));
+    }
+    Ok(lost)
 }
 
 /// A session in its harness's own export form.

@@ -10,7 +10,7 @@ use engram_core::text::Text;
 use super::state::{Connection, State};
 use crate::acp::call_line::read;
 use crate::acp::message::at;
-use crate::acp::notes::{diffs, place_of};
+use crate::acp::notes::{diffs, place_of, response_of};
 use crate::acp::plan::{ByClient, CallPlan};
 use crate::acp::readers::{Call, Diff};
 use crate::shared::spans::{
@@ -47,10 +47,23 @@ pub fn file_events(
     let word = read(record, plan.kind, |call| raw_str(call.kind()).to_owned());
     let place = read(record, plan.place, |call| owned(place_of(call))).flatten();
     let content = read(record, Some(plan.args), written).flatten();
-    let texts = texts(connection, record, &plan.by_client);
+    let texts = texts(connection, record, &plan.by_client).or_else(|| {
+        let of = |call: &Call<'_>| returned(connection, call);
+        read(record, plan.response, of).flatten()
+    });
     let has_diffs = read(record, plan.diff, |call| {
+        let mut is_emitted = false;
         for diff in diffs(call) {
-            change(&done, &diff, (content.as_deref(), texts.as_ref()), out);
+            // A part of a change that is known as a whole.
+            let is_of = |texts: &&Texts| owned(diff.path()).as_ref() == Some(&texts.file);
+            match texts.as_ref().filter(is_of) {
+                Some(_) if is_emitted => {}
+                Some(texts) => {
+                    is_emitted = true;
+                    between(&done, texts, out);
+                }
+                None => change(&done, &diff, content.as_deref(), out),
+            }
             state.files.insert(hash64(raw_str(diff.path())));
         }
     });
@@ -72,6 +85,29 @@ pub fn file_events(
     }
 }
 
+/// A request of the agent about the text of a file (`fs/*`).
+struct Asked<'a> {
+    file: Field<'a>,
+    /// The text to write.
+    content: Field<'a>,
+    /// The client reads the whole file, or writes it as the agent sends it.
+    is_whole: bool,
+}
+
+fn asked(request: Value<'_>) -> Asked<'_> {
+    let params = |path| at(request, "m/params").and_then(|params| at(params, path));
+    let is_part = params("line").or(params("limit")).is_some();
+    // If the agent asks for it, the client writes CRLF, a byte order mark or another encoding (Qwen Code).
+    let is_other = raw_str(params("_meta/lineEnding")) == "crlf"
+        || params("_meta/bom").is_some_and(Value::is_true)
+        || !matches!(raw_str(params("_meta/encoding")), "" | "utf-8");
+    Asked {
+        file: params("path"),
+        content: params("content"),
+        is_whole: !is_part && !is_other,
+    }
+}
+
 /// A file that the client has read or written for the agent. A write that no call shows is an edit.
 pub fn by_client(
     (connection, state): (&Connection, &mut State),
@@ -79,63 +115,98 @@ pub fn by_client(
     is_write: bool,
     out: &mut Emitter<'_>,
 ) {
-    let params = |path| at(request, "m/params").and_then(|params| at(params, path));
-    let Some(file) = text(params("path")) else {
+    let asked = asked(request);
+    let Some(file) = text(asked.file) else {
         return;
     };
     // What a call shows is an edit of that call.
-    if !is_write && params("content").is_some() {
+    if !is_write && asked.content.is_some() {
         return;
     }
-    let is_known = !state.files.insert(hash64(raw_str(params("path"))));
+    let is_known = !state.files.insert(hash64(raw_str(asked.file)));
     if !is_write {
         return;
     }
-    let content = owned(params("content"));
+    let content = owned(asked.content).filter(|_| asked.is_whole);
     let op = match is_known {
         true => EditOp::Overwrite,
         false => EditOp::Create,
     };
     let mut event = CodeEdit::new(op, file);
-    // If the agent asks for it, the client writes CRLF or a byte order mark (Qwen Code).
-    let is_as_sent = raw_str(params("_meta/lineEnding")) != "crlf"
-        && !params("_meta/bom").is_some_and(Value::is_true);
-    if let Some(content) = connection.whole(content.as_deref()).filter(|_| is_as_sent) {
+    if let Some(content) = connection.whole(content.as_deref()) {
         set_whole_file(&mut event, content);
     }
     out.emit(event, Pointer::At("/m/result"));
 }
 
-/// The text of a file before and after a call for which the client read and wrote it.
+/// The text of a file before and after a call.
 struct Texts {
     file: String,
+    op: EditOp,
     before: String,
     after: String,
 }
 
+/// The texts of a file that the client read and wrote for a call.
 fn texts(connection: &Connection, record: &Record<'_>, done: &ByClient) -> Option<Texts> {
-    let of = |number: usize, path: &str| {
+    let (read, read_end) = done.read?;
+    let (write, write_end) = done.write?;
+    let of = |number: usize| {
         let mut line = record.others.get(number)?;
-        owned(line.value().and_then(|line| at(line, path)))
+        let asked = asked(line.value()?);
+        asked
+            .is_whole
+            .then(|| (owned(asked.file), owned(asked.content)))
     };
-    let has = |number: usize, path: &str| {
-        let mut line = record.others.get(number);
-        line.as_mut()
-            .and_then(|line| at(line.value()?, path))
-            .is_some()
+    let answer = |number: usize, path: &str| {
+        let mut line = record.others.get(number)?;
+        at(line.value()?, path).map(|value| owned(Some(value)))
     };
-    let (read, before) = done.read?;
-    let (write, written) = done.write?;
-    let is_part = has(read, "m/params/line") || has(read, "m/params/limit");
-    let is_as_sent = !has(write, "m/params/_meta") && !has(written, "m/error");
+    of(read)?;
+    let (file, after) = of(write)?;
     let texts = Texts {
-        file: of(write, "m/params/path")?,
-        before: of(before, "m/result/content")?,
-        after: of(write, "m/params/content")?,
+        file: file?,
+        op: EditOp::Update,
+        before: answer(read_end, "m/result/content").flatten()?,
+        after: after?,
     };
     let is_whole = |text: &str| connection.whole(Some(text)).is_some();
-    let is_certain = !is_part && is_as_sent && is_whole(&texts.before) && is_whole(&texts.after);
+    let is_certain =
+        answer(write_end, "m/error").is_none() && is_whole(&texts.before) && is_whole(&texts.after);
     is_certain.then_some(texts)
+}
+
+/// The texts of a file, by what the tool returned to the program: the file before, and the arguments that lead to the one after. Where a person changed
+/// the proposal, or a deletion takes a line end with it, these do not.
+fn returned(connection: &Connection, call: &Call<'_>) -> Option<Texts> {
+    let response = response_of(call)?;
+    let of = |name| owned(response.member(name));
+    let is = |name| response.member(name).is_some_and(Value::is_true);
+    let before = of("originalFile").filter(|_| !is("userModified"))?;
+    let (op, after) = match (of("content"), of("oldString"), of("newString")) {
+        (Some(content), ..) => (EditOp::Overwrite, content),
+        (None, Some(old), Some(new)) if !old.is_empty() && !new.is_empty() => {
+            let is_certain = match before.matches(&*old).count() {
+                0 => false,
+                1 => true,
+                _ => is("replaceAll"),
+            };
+            (
+                EditOp::Update,
+                is_certain.then(|| before.replace(&*old, &new))?,
+            )
+        }
+        _ => return None,
+    };
+    let is_whole = |text: &str| connection.whole(Some(text)).is_some();
+    let is_certain = is_whole(&before) && is_whole(&after);
+    let file = of("filePath").filter(|_| is_certain)?;
+    Some(Texts {
+        file,
+        op,
+        before,
+        after,
+    })
 }
 
 /// The content of a file that a call writes as a whole: `content` (Kimi Code, Kilo, Qwen Code, Vibe), `file_text` (Copilot CLI).
@@ -148,13 +219,18 @@ fn written(call: &Call<'_>) -> Option<String> {
     )
 }
 
-/// A change that the call shows. Its texts are of a part of the file, unless the agent says more about the whole file, or the client wrote it.
-fn change(
-    done: &Done<'_, '_>,
-    diff: &Diff<'_>,
-    (content, texts): (Option<&str>, Option<&Texts>),
-    out: &mut Emitter<'_>,
-) {
+/// A change of which the whole file is known.
+fn between(done: &Done<'_, '_>, texts: &Texts, out: &mut Emitter<'_>) {
+    let mut event = CodeEdit {
+        call_id: done.call_id,
+        ..CodeEdit::new(texts.op, Text::Plain(&texts.file))
+    };
+    set_files(&mut event, &texts.before, &texts.after);
+    out.emit(event, UPDATE);
+}
+
+/// A change that the call shows. Its texts are of a part of the file, unless the agent says more about the whole file.
+fn change(done: &Done<'_, '_>, diff: &Diff<'_>, content: Option<&str>, out: &mut Emitter<'_>) {
     let Some(file) = text(diff.path()) else {
         return;
     };
@@ -165,12 +241,6 @@ fn change(
         call_id: done.call_id,
         ..CodeEdit::new(op, file)
     };
-    if let Some(texts) = texts.filter(|texts| file.decode_lossy() == texts.file) {
-        let mut event = event(EditOp::Update);
-        set_files(&mut event, &texts.before, &texts.after);
-        out.emit(event, UPDATE);
-        return;
-    }
     let (Some(new), true) = (new.as_deref(), whole(&new) && (is_new || whole(&old))) else {
         out.emit(event(EditOp::Update), UPDATE);
         return;
@@ -208,7 +278,11 @@ fn files(done: &Done<'_, '_>, old: &str, new: &str) -> Option<(String, String)> 
 }
 
 fn set_files(edit: &mut CodeEdit<'_>, before: &str, after: &str) {
-    ChangedSpan::trimmed(1, before, 1, after).set_in(edit);
+    let span = match edit.op {
+        EditOp::Overwrite => ChangedSpan::of_files(before, after),
+        _ => ChangedSpan::trimmed(1, before, 1, after),
+    };
+    span.set_in(edit);
     edit.file_before_hash = Hash::of_lossless_text(before);
     edit.file_after_hash = Hash::of_lossless_text(after);
 }

@@ -42,9 +42,16 @@ pub fn output<'a>(call: &Call<'a>, ran: bool) -> Output<'a> {
     if stdout.is_some() || stderr.is_some() {
         return Output { stdout, stderr };
     }
+    // claude-agent-acp shows it between lines of Markdown.
+    let is_plain = call
+        .meta()
+        .is_some_and(|meta| meta.member("claudeCode").is_some());
+    let plain = || raw.and_then(Value::text).map(|text| text.decode_lossy());
     // What Vibe wrote to a file is no output of the call; what it read is.
     let is_read = raw_str(call.kind()) == "read";
-    let said = of("output")
+    let said = plain()
+        .filter(|_| is_plain)
+        .or_else(|| of("output"))
         .or_else(|| of("content").filter(|_| is_read))
         .or_else(|| shown(call))
         .or_else(|| of("content"))
@@ -53,7 +60,7 @@ pub fn output<'a>(call: &Call<'a>, ran: bool) -> Output<'a> {
                 .or_else(|| of("error/message"))
                 .or_else(|| of("message"))
         })
-        .or_else(|| raw.and_then(Value::text).map(|text| text.decode_lossy()))
+        .or_else(plain)
         .filter(|text| !text.is_empty());
     match ran {
         true => Output {

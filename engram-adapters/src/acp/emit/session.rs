@@ -7,11 +7,11 @@ use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
 use super::state::{Connection, State};
-use super::usage::{is_nothing, since, totals, usage};
+use super::usage::{is_nothing, of_model, since, totals, usage};
 use crate::acp::format::MessageKind;
 use crate::acp::message::at;
 use crate::shared::stated::emit_facts;
-use crate::shared::value::{Field, Value, amount, count, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, Value, amount, count, elements, non_empty_text, raw_str, text};
 
 /// The agent that counts the tokens of all turns of a connection (Copilot CLI 1.0.102: recorded).
 const ADDS_UP: &str = "Copilot";
@@ -173,8 +173,15 @@ pub fn turn_end(
         usage.tokens = since(before.unwrap_or_default(), usage.tokens);
     }
     // Of a turn that was cancelled an agent may count nothing.
-    let usage = usage.filter(|usage| !is_nothing(&usage.tokens));
-    let is_usage = usage.is_some();
+    let rows = at(record.value, "m/result/_meta/quota/model_usage").filter(|_| !state.is_counted);
+    let rows = elements(rows).map(of_model);
+    let rows: Vec<_> = rows.filter(|usage| !is_nothing(&usage.tokens)).collect();
+    let usage = usage.filter(|usage| rows.is_empty() && !is_nothing(&usage.tokens));
+    let is_usage = usage.is_some() || !rows.is_empty();
+    for usage in rows {
+        let pointer = Pointer::At("/m/result/_meta/quota/model_usage");
+        out.emit(Meta::Usage(usage), pointer);
+    }
     if let Some(mut usage) = usage {
         usage.stop_reason = non_empty_text(stop);
         out.emit(Meta::Usage(usage), Pointer::At("/m/result/usage"));

@@ -3,7 +3,7 @@
 use engram_core::event::{Tokens, Usage};
 
 use crate::acp::readers::Counts;
-use crate::shared::value::{Value, count};
+use crate::shared::value::{Value, count, non_empty_text};
 
 /// The tokens of a response, or of a turn.
 pub fn usage(counts: Value<'_>) -> Usage<'_> {
@@ -18,6 +18,29 @@ pub fn usage(counts: Value<'_>) -> Usage<'_> {
     };
     Usage {
         tokens: apart(count(counts.total()), said),
+        ..Usage::default()
+    }
+}
+
+/// The tokens of a turn with one model, of sub-agents and requests beside the conversation too (claude-agent-acp 0.101.0: recorded).
+pub fn of_model(row: Value<'_>) -> Usage<'_> {
+    let of = |name| {
+        count(
+            row.member("token_count")
+                .and_then(|counts| counts.member(name)),
+        )
+    };
+    let said = Tokens {
+        input: of("inputTokens"),
+        output: of("outputTokens"),
+        reasoning: of("reasoningOutputTokens"),
+        cache_read: of("cachedInputTokens"),
+        cache_write: of("cachedWriteTokens"),
+        cache_write_1h: None,
+    };
+    Usage {
+        model: non_empty_text(row.member("model")),
+        tokens: apart(of("totalTokens"), said),
         ..Usage::default()
     }
 }

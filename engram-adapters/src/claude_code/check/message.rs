@@ -8,13 +8,14 @@ use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use super::{Checker, Lacking, key};
+use crate::claude_code::authors;
 use crate::claude_code::blocks::{CONTENT, is_call};
 use crate::claude_code::emit::state::open_calls::lacks_arguments;
 use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NO_TIME, NONE, Note};
 use crate::claude_code::readers::{self, Line, Message, Usage};
 use crate::claude_code::record::{COMPACTING_AGENT, SUMMARY_REQUESTS, SYNTHETIC_MODEL};
 use crate::claude_code::tools::TOOLS;
-use crate::claude_code::{authors, wrappers};
+use crate::claude_code::wrappers::{self, CUT_OFF, MADE_UP};
 use crate::shared::seen::{fact_of, fact_of_members};
 use crate::shared::time::millis;
 use crate::shared::value::{
@@ -45,12 +46,6 @@ const ENVELOPE: &[&str] = &[
 
 /// The type of lines with running totals of the session. Totals grow, so a line with the same bytes as an earlier line repeats it.
 const TOTALS: &str = "cost-state";
-
-/// How a result begins that the harness writes when it resumes a session with a call that has none.
-const MADE_UP: &str = "[Tool call interrupted: the session ended before";
-
-/// How the harness asks the model to go on with a response whose stream broke. The line before may say that the response ended (2.1.332).
-const CUT_OFF: &str = "Your response above was cut off mid-stream.";
 
 /// The type of lines that have an id of another name.
 const REQUEST: &str = "api-request";

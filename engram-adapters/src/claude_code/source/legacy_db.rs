@@ -10,8 +10,10 @@ use rusqlite::types::ValueRef;
 
 use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, json_or_text, quoted};
-use crate::open::sqlite::{self, column, count, refused};
-use crate::open::store::{Export, LostRecords, OpenedStore, Opener, Store, StoredSession};
+use crate::open::sqlite::{self, column, refused};
+use crate::open::store::{
+    Export, LostRecords, OpenedStore, Opener, Store, StoredSession, lost_records,
+};
 use crate::open::tables::{NeededTable, StoreTables};
 use crate::shared::time::from_seconds;
 
@@ -158,23 +160,10 @@ fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
     } else {
         Vec::new()
     };
-    let mut lost = Vec::new();
-    for (table, condition) in LOST {
-        let records = count(
-            &store,
-            &format!("SELECT count(*) FROM {table} WHERE {condition}"),
-        )?;
-        let found = || LostRecords {
-            path: path.to_owned(),
-            table: table.to_owned(),
-            records,
-            what: "rows of no session",
-        };
-        lost.extend((records > 0).then(found));
-    }
+    let searches = LOST.map(|(table, condition)| (table, condition, "rows of no session"));
     Ok(Some(Box::new(Database {
         sessions: sessions.into_iter().map(at).collect(),
-        lost,
+        lost: lost_records(&store, path, searches)?,
         unknown_schema: migrations.is_empty()
             || migrations
                 .iter()

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use engram_core::emit::Pointer;
-use engram_core::event::{ImplicitInput, Meta, ToolResult};
+use engram_core::event::{ImplicitInput, Meta, Seq, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Lookup};
 use engram_core::text::Text;
@@ -121,11 +121,12 @@ fn emit_result(
         && output.text().is_some()
         && screen.is_replaced_by(&end, output.raw())
     {
-        emit_replaced(result, &end, Pointer::At(at), out);
+        let call = text(item.call_id()).and_then(|id| out.seq_of_call(id));
+        emit_given(result, &end, (call, "hook", Pointer::At(at)), out);
         return;
     }
     if screen.is_mcp() && end.text().is_some() && end.plain_text.is_none() {
-        emit_answer(result, &end, Pointer::At(at), out);
+        emit_given(result, &end, (None, "tool_result", Pointer::At(at)), out);
         emit_unknown_parts(output, at, out);
         return;
     }
@@ -148,25 +149,17 @@ fn emit_result(
     emit_unknown_parts(output, at, out);
 }
 
-/// Emits a result of which the model got the words of a hook alone: what the call printed, and the words.
-fn emit_replaced(
+/// Emits what a call gave, and as a context of this name what the model got in its place: the words of a hook alone, or the answer of an MCP server
+/// with words of the harness.
+fn emit_given(
     result: ToolResult<'_>,
     end: &EndFacts<'_>,
-    at: Pointer<'_>,
+    (parent, name, at): (Option<Seq>, &str, Pointer<'_>),
     out: &mut Emitter<'_>,
 ) {
-    let (call_id, words) = (result.call_id, result.stdout);
+    let for_model = Meta::Context(ImplicitInput::of_text(name, result.stdout));
     out.emit(end.with_streams(result), at);
-    let hook = Meta::Context(ImplicitInput::of_text("hook", words));
-    out.emit_child(call_id.and_then(|id| out.seq_of_call(id)), hook, at);
-}
-
-/// Emits the answer of an MCP server: what the server gave, and the form that the model got, with words of the harness.
-fn emit_answer(result: ToolResult<'_>, end: &EndFacts<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) {
-    let for_model = result.stdout;
-    out.emit(end.with_streams(result), at);
-    let form = Meta::Context(ImplicitInput::of_text("tool_result", for_model));
-    out.emit(form, at);
+    out.emit_child(parent, for_model, at);
 }
 
 /// The end of a call in its line: the last part of its type, where it is, and its value.

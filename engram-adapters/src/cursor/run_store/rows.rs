@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use super::secret::without_secret;
 use crate::open::lines::{json_or_text, quoted};
-use crate::open::sqlite::{Store, count, refused};
-use crate::open::store::LostRecords;
+use crate::open::sqlite::{Store, refused};
+use crate::open::store::{LostRecords, lost_records};
 
 /// How a column is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -166,20 +166,7 @@ pub(in crate::cursor) fn lost(
             "runs without events (their table is empty)",
         ),
     ];
-    let mut lost = Vec::new();
-    for (table, condition, what) in searches {
-        let records = count(
-            store,
-            &format!("SELECT count(*) FROM {table} WHERE {condition}"),
-        )?;
-        lost.extend((records > 0).then(|| LostRecords {
-            path: path.to_owned(),
-            table: table.to_owned(),
-            records,
-            what,
-        }));
-    }
-    Ok(lost)
+    lost_records(store, path, searches)
 }
 
 fn rows(

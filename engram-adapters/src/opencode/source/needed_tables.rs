@@ -3,8 +3,7 @@
 use engram_core::error::AdapterError;
 
 use crate::open::database::DatabaseFile;
-use crate::open::sqlite::count;
-use crate::open::store::LostRecords;
+use crate::open::store::{LostRecords, lost_records};
 use crate::open::table::Table;
 use crate::open::tables::{NeededTable, StoreTables};
 use crate::opencode::family::FAMILIES;
@@ -173,18 +172,5 @@ pub(super) fn lost_rows(
             NO_MESSAGES,
         ));
     }
-    let mut lost = Vec::new();
-    for (table, condition, what) in searches {
-        let records = count(
-            &file.store,
-            &format!("SELECT count(*) FROM {table} WHERE {condition}"),
-        )?;
-        lost.extend((records > 0).then(|| LostRecords {
-            path: file.path.to_owned(),
-            table: table.to_owned(),
-            records,
-            what,
-        }));
-    }
-    Ok(lost)
+    lost_records(&file.store, file.path, searches)
 }

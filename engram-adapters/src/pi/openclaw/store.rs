@@ -12,8 +12,10 @@ use rusqlite::{OptionalExtension, Row};
 
 use crate::open::database::DatabaseFile;
 use crate::open::lines::{Size, json_or_text};
-use crate::open::sqlite::{self, column, count, refused};
-use crate::open::store::{Export, LostRecords, OpenedStore, Opener, Store, StoredSession};
+use crate::open::sqlite::{self, column, refused};
+use crate::open::store::{
+    Export, LostRecords, OpenedStore, Opener, Store, StoredSession, lost_records,
+};
 use crate::open::tables::{NeededTable, StoreTables};
 use crate::open::zstd_bytes;
 use crate::shared::value::{StructuralIndex, owned, parse, raw_str};
@@ -118,18 +120,7 @@ fn lost(file: &DatabaseFile<'_>, has_archives: bool) -> Result<Vec<LostRecords>,
         let moved = "archive_blob IS NOT NULL";
         searches.push((ARCHIVES, moved, "sessions that are in an archive"));
     }
-    let mut lost = Vec::new();
-    for (table, condition, what) in searches {
-        let sql = format!("SELECT count(*) FROM {table} WHERE {condition}");
-        let records = count(&file.store, &sql)?;
-        lost.extend((records > 0).then(|| LostRecords {
-            path: file.path.to_owned(),
-            table: table.to_owned(),
-            records,
-            what,
-        }));
-    }
-    Ok(lost)
+    lost_records(&file.store, file.path, searches)
 }
 
 impl Database {

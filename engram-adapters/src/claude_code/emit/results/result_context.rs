@@ -12,6 +12,7 @@ use crate::claude_code::context_events::emit_text;
 use crate::claude_code::emit::state::Scratch;
 use crate::claude_code::emit::state::open_calls::{Call, KeptArguments};
 use crate::claude_code::readers::{Block, FileArguments, Line, Structured};
+use crate::claude_code::wrappers::HANDED_BACK;
 use crate::shared::search::contains;
 use crate::shared::value::{Field, Value, elements, is_true, non_empty_text, parse, raw_str, text};
 
@@ -128,7 +129,7 @@ impl<'a> ResultContext<'a> {
     /// True if the model saw the report of a sub-agent in words of the harness, with each line indented (2.1.332).
     pub fn is_handed_back(&self) -> bool {
         self.content
-            .is_some_and(|content| content.starts_with("[Subagent hand-back] "))
+            .is_some_and(|content| content.starts_with(HANDED_BACK))
     }
 
     /// The whole output of a sub-agent or of an MCP tool, of which the model saw the beginning, or another form: a text, or blocks of text.
