@@ -35,6 +35,8 @@ pub(super) struct CallPlan {
     pub end: Option<usize>,
     /// The client cancelled the turn before the call ended.
     pub is_cancelled: bool,
+    /// The first line that says anything of it: a question, if the agent asks before it shows the call (Kilo).
+    begun: usize,
     /// The key of its session and its file; 0 if it has no file.
     file: u64,
     /// What the client did with the file for the call.
@@ -234,6 +236,7 @@ fn calls(notes: &[Note], plan: &mut Plan) {
         let known = known.entry(hash64((note.session, of.call))).or_default();
         let begins = CallPlan {
             first: note.number,
+            begun: note.number,
             args: note.number,
             ..CallPlan::default()
         };
@@ -328,7 +331,7 @@ fn files(notes: &[Note], plan: &mut Plan) {
         let of_file = calls.get(&hash64((*session, path)));
         // Calls of one file follow each other.
         let last = of_file.and_then(|calls| {
-            let begun = calls.partition_point(|call| plan.calls[*call].first < answer);
+            let begun = calls.partition_point(|call| plan.calls[*call].begun < answer);
             calls.get(begun.checked_sub(1)?)
         });
         let call = last.map(|call| &mut plan.calls[*call]);

@@ -465,6 +465,29 @@ fn a_file_that_the_client_writes_is_an_edit_unless_a_call_shows_it() {
         })
         .collect();
     assert_eq!(files, [("/p/a", true, true), ("/p/b", false, true)]);
+    // As Kilo does it: it asks, writes, and shows the call then.
+    let asked = json!({"toolCallId": "c", "title": "/p/a", "kind": "edit", "status": "pending", "locations": [{"path": "/p/a"}],
+                       "rawInput": {"filepath": "/p/a"}});
+    let options = json!([{"optionId": "once", "kind": "allow_once", "name": "Once"}]);
+    let mut messages = vec![
+        (
+            false,
+            json!({"id": 9, "method": "session/request_permission",
+                   "params": {"sessionId": "s", "options": options, "toolCall": asked}}),
+        ),
+        (
+            true,
+            json!({"id": 9, "result": {"outcome": {"outcome": "selected", "optionId": "once"}}}),
+        ),
+    ];
+    messages.extend(write(1, "/p/a"));
+    messages.extend([
+        call("tool_call", "pending"),
+        call("tool_call_update", "completed"),
+    ]);
+    let tape = convert(&log(&messages), Policy::Strict).unwrap();
+    let edits = events(&tape, "code.edit");
+    assert!(edits.len() == 1 && edits[0]["call_id"] == "c", "{edits:?}");
 }
 
 #[test]

@@ -84,21 +84,19 @@ impl<'r> Record<'r> {
 
     /// The texts of its events.
     fn texts(&self) -> &[String] {
-        let text_of = |line: &&str| {
-            let members = Members::of(line).ok()?;
-            members
-                .text("text")
-                .or_else(|| members.text("stdout"))
-                .map(normalised)
-                .filter(|text| !text.is_empty())
+        let texts_of = |line: &&str| {
+            let members = Members::of(line).ok();
+            let of = |name| members.as_ref()?.text(name).map(normalised);
+            ["text", "stdout", "stderr"].map(of)
         };
-        self.known
-            .texts
-            .get_or_init(|| self.lines.iter().filter_map(text_of).collect())
+        self.known.texts.get_or_init(|| {
+            let texts = self.lines.iter().flat_map(texts_of).flatten();
+            texts.filter(|text| !text.is_empty()).collect()
+        })
     }
 
     /// True if the text is what several events of this record say, one after the other: words of the harness around those of a person, or
-    /// around what a command printed, have an event of their own.
+    /// around what a command printed, have an event of their own, and the text of an error has a member of its own.
     fn is_split(&self, text: &str) -> bool {
         let mut rest = text.trim();
         let begins = |rest: &str| {

@@ -175,6 +175,16 @@ fn json_with_short_words_only_needs_all_its_words() {
 }
 
 #[test]
+fn an_output_and_the_error_behind_it_are_two_members_of_one_event() {
+    let source = "{\"type\":\"call\",\"out\":\"p 1\\n\\nCommand aborted\"}\n";
+    let ledger = r#"{"records":1,"omitted":[]}"#;
+    let left = |event: &str| left(&report(source, &tape(&[event], ledger), RULES)).len();
+    let stdout = r#""stdout":"p 1\n","origin":{"line":1}"#;
+    let both = r#""stdout":"p 1\n","stderr":"Command aborted","origin":{"line":1}"#;
+    assert_eq!([left(stdout), left(both)], [1, 0]);
+}
+
+#[test]
 fn part_of_the_text_of_another_record_is_not_enough() {
     let elsewhere = [
         EVENTS[0],
