@@ -55,13 +55,20 @@ impl Arguments {
             Ok(members) => arguments.add_members(&members, kind),
             Err(_) => match patch_in(args) {
                 Some(patch) => arguments.diffs.push(patch),
-                None => arguments.named.push(("input".to_owned(), of_json(args))),
+                // A script, or a command and its arguments.
+                None => arguments.summarize("input", of_json(args)),
             },
         }
         arguments
     }
 
     fn add_members(&mut self, members: &Members<'_>, kind: ToolKind) {
+        if let Some(changes) = changes_by_file(members) {
+            let files: Vec<&str> = members.0.iter().map(|(file, _)| *file).collect();
+            self.summarize("files", files.join(", "));
+            self.diffs.extend(changes);
+            return;
+        }
         let text = |name: &str| {
             members
                 .text(name)
@@ -136,6 +143,23 @@ fn changes_in_list(value: &str) -> Vec<Diff> {
     } else {
         Vec::new()
     }
+}
+
+/// The changes by the files that they are of, as Codex has them: what kind each is, with a new text or a patch. Of a file that is removed
+/// there is nothing to show.
+fn changes_by_file(members: &Members<'_>) -> Option<Vec<Diff>> {
+    let mut changes = Vec::new();
+    for (_, change) in &members.0 {
+        let change = Members::of(change).ok()?;
+        let text = |name: &str| Some(change.text(name)?.decode_lossy().into_owned());
+        match text("type")?.as_str() {
+            "add" => changes.push(diff::of_new_text(&text("content")?)),
+            "update" => changes.extend(diff::of_patch(&text("unified_diff")?)),
+            "delete" => {}
+            _ => return None,
+        }
+    }
+    (!members.0.is_empty()).then_some(changes)
 }
 
 fn change(item: &RawValue) -> Option<Diff> {
@@ -219,13 +243,31 @@ mod tests {
             ToolKind::Execute,
         );
         assert_eq!(patch.diffs.len(), 1);
+        let by_file = read(
+            r#"{"/p/a":{"type":"add","content":"x"},"/p/b":{"type":"update","unified_diff":"@@ -1 +1 @@\n-x\n+y\n"},"/p/c":{"type":"delete"}}"#,
+            ToolKind::Edit,
+        );
+        assert_eq!(
+            (by_file.summary.as_deref(), by_file.diffs.len()),
+            (Some("/p/a, /p/b, /p/c"), 2)
+        );
+    }
+
+    #[test]
+    fn arguments_without_names_are_the_line_of_the_call() {
+        for (args, line) in [
+            (r#"["/bin/bash","-lc","ls"]"#, "/bin/bash -lc ls"),
+            (r#""const r = 1;\ntext(r);\n""#, "const r = 1; …"),
+        ] {
+            assert_eq!(read(args, ToolKind::Execute).summary.as_deref(), Some(line));
+        }
     }
 
     #[test]
     fn unusual_json_is_shown_as_it_is() {
         assert_eq!(
-            read("[1,2]", ToolKind::Other).named,
-            [("input".to_owned(), "[1,2]".to_owned())]
+            read("[1,2]", ToolKind::Other).summary.as_deref(),
+            Some("[1,2]")
         );
         assert_eq!(
             read(r#"{"\u0061":1}"#, ToolKind::Other).named[0].1,
