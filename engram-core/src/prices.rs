@@ -112,8 +112,8 @@ impl Prices {
         self
     }
 
-    /// The row of a model: by its whole name, then without a date at its end, then the same without `provider/` before it. Copilot CLI
-    /// writes the models of Anthropic with a dot (`claude-sonnet-4.6`), which no name of theirs has.
+    /// The row of a model: by its whole name, then without a date at its end, then the same without `provider/` before it,
+    /// then all of this with dashes for dots: some harnesses write the numbers of a model with dots where its provider has dashes.
     fn row(&self, model: &str) -> Option<&Row> {
         let by_name = |model: &str| {
             self.0
@@ -121,7 +121,7 @@ impl Prices {
                 .or_else(|| self.0.get(without_date(model)))
         };
         let plain = |model: &str| by_name(model).or_else(|| by_name(model.rsplit_once('/')?.1));
-        plain(model).or_else(|| plain(&model.contains("claude-").then(|| model.replace('.', "-"))?))
+        plain(model).or_else(|| plain(&model.replace('.', "-")))
     }
 
     /// What tokens of one model cost in US dollars, if all of them are of requests of this tier. `None` if the table has no such model.
@@ -274,15 +274,12 @@ mod tests {
     }
 
     #[test]
-    fn a_dot_is_a_dash_in_the_names_of_one_provider_alone() {
+    fn a_dot_is_a_dash_where_no_row_has_it() {
         let prices =
-            Prices::parse("model\tinput\toutput\nclaude-s-4-6\t1\t2\ng-5-1\t3\t4\n").unwrap();
+            Prices::parse("model\tinput\toutput\ns-4-6\t1\t2\ng-5.1\t3\t4\ng-5-1\t5\t6\n").unwrap();
         let cost = |model: &str| prices.cost(model, 0, &tokens(1_000_000, 0));
-        assert_eq!(
-            [cost("claude-s-4.6"), cost("p/claude-s-4.6")],
-            [Some(1.0); 2]
-        );
-        assert_eq!(cost("g-5.1"), None);
+        assert_eq!([cost("s-4.6"), cost("p/s-4.6")], [Some(1.0); 2]);
+        assert_eq!([cost("g-5.1"), cost("t-1.0")], [Some(3.0), None]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::answer::{Tier, Why};
 use crate::asked::Asked;
 use crate::doubt;
 use crate::files::{self, Files, Named};
+use crate::line::Line;
 use crate::line_key::{self, Counts, Key, counts, letters};
 use crate::origin::{Origin, State, written_again};
 use crate::query::Query;
@@ -34,19 +35,6 @@ const FROM_ELSEWHERE: Loose = Loose {
 const ENOUGH_OF_ALL: usize = 10;
 /// The fewest letters of a line by which a file is found.
 const MIN_LETTERS: usize = 3;
-
-/// Who made one line.
-#[derive(Debug, Clone)]
-pub struct Line {
-    /// What the answer rests on.
-    pub tier: Tier,
-    /// The step that made it; `None` for tiers `older` and `unknown`.
-    pub step: Option<Step>,
-    /// Why it is unknown.
-    pub why: Option<Why>,
-    /// White space or quotes of the line were changed since.
-    pub reformatted: bool,
-}
 
 /// The lines of a text with who made them.
 #[derive(Debug)]

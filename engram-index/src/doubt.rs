@@ -6,8 +6,8 @@ use engram_core::hash::Hash;
 use rusqlite::Connection;
 
 use crate::answer::Why;
-use crate::attribute::Line;
 use crate::files::{self, Files};
+use crate::line::Line;
 use crate::line_key::{self, Key, letters};
 use crate::origin::Origin;
 use crate::replay::Replay;

@@ -8,9 +8,10 @@ use engram_core::event::Status;
 use rusqlite::Connection;
 
 use crate::answer::{Answer, Item, LineCounts, Tier, Why};
-use crate::attribute::{self, Attributed, Line};
+use crate::attribute::{self, Attributed};
 use crate::files::{list, path_of};
 use crate::hit::Hit;
+use crate::line::Line;
 use crate::query::{Query, Words};
 use crate::rows::{Kind, What};
 use crate::steps::Step;

@@ -32,6 +32,7 @@ mod files;
 mod grep;
 mod history;
 mod hit;
+mod line;
 mod line_key;
 mod lineage;
 mod maintain;
@@ -80,7 +81,7 @@ pub use query::{Earlier, InRepo, Query, Words};
 pub use sink::TapeSink;
 pub use sql::{Next, TakeRow, Value};
 pub use store::{DATABASE, SCHEMA, Writer};
-pub use views::{Column, VIEWS, View};
+pub use views::{Column, Projects, VIEWS, View};
 pub use window::Keys;
 
 /// An index, opened for reading. A process that writes it does not disturb.
@@ -93,9 +94,6 @@ pub struct Index {
     /// Names the project of a directory.
     projects: Projects,
 }
-
-/// Names the project of a directory that a session began in.
-pub type Projects = fn(&str) -> String;
 
 /// How much of a directory of tapes was taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, Row};
 
 use crate::error::Error;
-use crate::{Projects, costs, views};
+use crate::views::Projects;
+use crate::{costs, views};
 
 /// Longest value that a question may make, in bytes.
 const MAX_VALUE: i32 = 64 << 20;
@@ -122,9 +123,7 @@ fn value(row: &Row<'_>, at: usize) -> rusqlite::Result<Value> {
 /// The views can be read, and the list of them. The tables below are read by the views alone. Other files cannot be attached, and settings
 /// cannot be changed.
 fn only_reads(context: AuthContext<'_>) -> Authorization {
-    let is_in_view = context
-        .accessor
-        .is_some_and(|of| views::is_view(of) || views::is_inner(of));
+    let is_in_view = context.accessor.is_some_and(views::is_view);
     let is_allowed = match context.action {
         AuthAction::Select | AuthAction::Recursive => true,
         // Without a column: only the rows of a table are counted. SQLite asks so too, when it has made one question of a view and what

@@ -8,7 +8,10 @@ use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 
 use crate::rows::Digest;
-use crate::{Projects, names, tape_file, window};
+use crate::{names, tape_file, window};
+
+/// Names the project of a directory that a session began in.
+pub type Projects = fn(&str) -> String;
 
 /// A view.
 #[derive(Debug, Clone, Copy)]
@@ -98,8 +101,15 @@ macro_rules! of_tape {
     };
 }
 
-/// The session above all sub-agents, for each tape: the one that a person started. A log may state any parent, even a circle of parents.
-const ROOTS: &str = "CREATE TEMP VIEW IF NOT EXISTS root AS WITH RECURSIVE
+/// Tables of a connection that the views use: the project of each directory, the session above all sub-agents for each tape (a log may state
+/// any parent, even a circle of parents), and the project of that session, which is that of its sub-agents too, wherever they worked. They
+/// are tables, since SQLite takes the parts of a query in a view for a query of its own, which may read no table.
+const OWN_TABLES: &str = "
+DROP TABLE IF EXISTS temp.project; DROP TABLE IF EXISTS temp.root; DROP TABLE IF EXISTS temp.root_project;
+CREATE TEMP TABLE project (cwd TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID;
+INSERT INTO temp.project SELECT cwd, project_of(cwd) FROM (SELECT DISTINCT cwd FROM main.tape WHERE superseded_by IS NULL AND cwd IS NOT NULL);
+CREATE TEMP TABLE root (tape INTEGER PRIMARY KEY, harness INTEGER, session INTEGER);
+INSERT INTO temp.root WITH RECURSIVE
     up(harness, session, parent) AS MATERIALIZED (
         SELECT harness, session, min(parent_session) FROM main.tape WHERE superseded_by IS NULL
         GROUP BY harness, session HAVING count(*) = count(agent) AND min(parent_session) <> session),
@@ -107,13 +117,11 @@ const ROOTS: &str = "CREATE TEMP VIEW IF NOT EXISTS root AS WITH RECURSIVE
         SELECT id, harness, CASE WHEN agent IS NULL THEN session ELSE ifnull(parent_session, session) END, 0
             FROM main.tape WHERE superseded_by IS NULL
         UNION ALL SELECT step.tape, step.harness, up.parent, depth + 1 FROM step JOIN up USING (harness, session) WHERE depth < 64)
-    SELECT tape, harness, session, max(depth) FROM step GROUP BY tape;";
-/// The project of a session, which is that of its sub-agents too, wherever they worked.
-const PROJECTS: &str = "CREATE TEMP VIEW IF NOT EXISTS root_project AS
-    SELECT harness, session, min(project_of(cwd)) AS project FROM main.tape
-    WHERE superseded_by IS NULL AND agent IS NULL AND session IS NOT NULL AND cwd IS NOT NULL GROUP BY harness, session;";
-/// The names of these views. A question cannot read them.
-const OWN_VIEWS: [&str; 2] = ["root", "root_project"];
+    SELECT tape, harness, session FROM (SELECT tape, harness, session, max(depth) FROM step GROUP BY tape);
+CREATE TEMP TABLE root_project (harness INTEGER, session INTEGER, name TEXT, PRIMARY KEY (harness, session)) WITHOUT ROWID;
+INSERT INTO temp.root_project SELECT harness, session, min(name) FROM main.tape JOIN temp.project USING (cwd)
+    WHERE superseded_by IS NULL AND agent IS NULL AND session IS NOT NULL GROUP BY harness, session;
+";
 
 const FILE: Column = column(
     "text",
@@ -147,7 +155,7 @@ pub const VIEWS: [View; 9] = [
             time "start", "tape.t0", "the first time";
             time "end", "tape.t1", "the last time";
             text "title", "tape.title", "the title, as last stated";
-            text "project", "ifnull(rp.project, project_of(tape.cwd))",
+            text "project", "ifnull(rp.name, p.name)",
                 "the project, as `engram stats --by project` names it: of a sub-agent that of its session, of a worktree that of its repository";
             text "cwd", "tape.cwd", "the first working directory";
             text "model", "tape.model", "the first model that is given";
@@ -179,7 +187,8 @@ pub const VIEWS: [View; 9] = [
         from: of_tape!(
             "LEFT JOIN main.name ps ON ps.id = tape.parent_session LEFT JOIN main.name pc ON pc.id = tape.parent_call
             LEFT JOIN main.name f ON f.id = tape.fork_of JOIN root r ON r.tape = tape.id
-            LEFT JOIN root_project rp ON rp.harness = r.harness AND rp.session = r.session",
+            LEFT JOIN root_project rp ON rp.harness = r.harness AND rp.session = r.session
+            LEFT JOIN project p ON p.cwd = tape.cwd",
             "1"
         ),
     },
@@ -312,13 +321,14 @@ pub const VIEWS: [View; 9] = [
             HARNESS;
             text "session", "coalesce(rs.text, tape_name(h.text, (SELECT min(path) FROM main.place WHERE place.tape = tape.id)))",
                 "the session; the tape if its log names none";
-            text "project", "ifnull(rp.project, min(project_of(tape.cwd)))", "the project";
+            text "project", "ifnull(rp.name, min(p.name))", "the project";
             real "usd", "session_cost(tape.cost, tape.session)", "the cost in US dollars";
             text "basis", "session_cost_basis(tape.cost, tape.session)", "`stated`, `computed` or `mixed`";
         },
         from: of_tape!(
             "JOIN root r ON r.tape = tape.id LEFT JOIN main.name rs ON rs.id = r.session
-            LEFT JOIN root_project rp ON rp.harness = r.harness AND rp.session = r.session",
+            LEFT JOIN root_project rp ON rp.harness = r.harness AND rp.session = r.session
+            LEFT JOIN project p ON p.cwd = tape.cwd",
             "1 GROUP BY tape.harness, ifnull(r.session, -tape.id) HAVING session_cost(tape.cost, tape.session) IS NOT NULL"
         ),
     },
@@ -330,11 +340,6 @@ const ALIAS: (&str, &str) = ("tokens", "usage");
 /// True if a name is that of a view.
 pub fn is_view(name: &str) -> bool {
     name == ALIAS.0 || VIEWS.iter().any(|view| view.name == name)
-}
-
-/// True for a view that others are made of.
-pub fn is_inner(name: &str) -> bool {
-    OWN_VIEWS.contains(&name)
 }
 
 /// The functions that the views use. A question cannot call them: one reads files.
@@ -365,7 +370,7 @@ pub fn make(db: &Connection, projects: Projects) -> rusqlite::Result<()> {
 }
 
 fn statements() -> String {
-    let mut sql = [ROOTS, PROJECTS].concat();
+    let mut sql = OWN_TABLES.to_owned();
     for view in &VIEWS {
         let column = |column: &Column| {
             let value = match column.is {

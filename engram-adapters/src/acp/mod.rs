@@ -28,6 +28,8 @@ mod emit {
     pub mod usage;
     pub mod words;
 }
+#[cfg(test)]
+mod files_tests;
 mod message;
 mod notes;
 mod opener;

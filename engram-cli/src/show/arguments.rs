@@ -154,7 +154,7 @@ fn changes_by_file(members: &Members<'_>) -> Option<Vec<Diff>> {
         let text = |name: &str| Some(change.text(name)?.decode_lossy().into_owned());
         match text("type")?.as_str() {
             "add" => changes.push(diff::of_new_text(&text("content")?)),
-            "update" => changes.extend(diff::of_patch(&text("unified_diff")?)),
+            "update" => changes.push(diff::of_hunks(&text("unified_diff")?)),
             "delete" => {}
             _ => return None,
         }
@@ -270,8 +270,8 @@ mod tests {
             Some("[1,2]")
         );
         assert_eq!(
-            read(r#"{"\u0061":1}"#, ToolKind::Other).named[0].1,
-            r#"{"\u0061":1}"#
+            read(r#"{"\u0061":1}"#, ToolKind::Other).summary.as_deref(),
+            Some(r#"{"\u0061":1}"#)
         );
         let deep = "[".repeat(10_000) + &"]".repeat(10_000);
         assert_eq!(read(&deep, ToolKind::Other).named[0].1, deep);

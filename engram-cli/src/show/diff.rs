@@ -88,9 +88,11 @@ fn push(parts: &mut Vec<(Sign, String)>, sign: Sign, lines: &[&str]) {
 /// The change in a text that is a patch; `None` if it is none.
 pub fn of_patch(text: &str) -> Option<Diff> {
     let is_patch = text.lines().any(|line| line.starts_with("*** Begin Patch")) || is_unified(text);
-    if !is_patch {
-        return None;
-    }
+    is_patch.then(|| of_hunks(text))
+}
+
+/// The change that lines with signs say.
+pub fn of_hunks(text: &str) -> Diff {
     let mut parts: Vec<(Sign, String)> = Vec::new();
     for line in text.lines() {
         let (sign, line) = of_line(line);
@@ -102,10 +104,10 @@ pub fn of_patch(text: &str) -> Option<Diff> {
             _ => parts.push((sign, line.to_owned())),
         }
     }
-    Some(Diff {
+    Diff {
         parts,
         ..Diff::default()
-    })
+    }
 }
 
 fn is_unified(text: &str) -> bool {

@@ -135,12 +135,12 @@ fn names_a_directory(path: &Path) -> bool {
 
 /// Says why a page is not written there, if so: the directory is missing, or the file has something else.
 fn obstacle(file: &Path, report: &Reporter) -> Option<Exit> {
-    let directory = file
-        .parent()
-        .filter(|directory| !directory.as_os_str().is_empty() && !directory.is_dir());
-    if let Some(directory) = directory {
-        let missing = AdapterError::from(io::Error::from(io::ErrorKind::NotFound));
-        return Some(report.failure(&missing.path(directory.to_string_lossy())));
+    let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
+    if let Some(directory) = directory
+        && let Err(error) = std::fs::read_dir(directory)
+    {
+        let error = AdapterError::from(error).path(directory.to_string_lossy());
+        return Some(report.failure(&error));
     }
     page::is_foreign(file).then(|| {
         report.usage(&format!(

@@ -335,7 +335,7 @@ fn a_page_replaces_a_page_and_nothing_else() {
     assert_eq!(names(&at("site")), ["index.html"]);
     let out = show(&claude_file(), "none/page.html");
     assert_eq!(code(&out), 3);
-    assert!(!stderr(&out).contains(".tmp"), "{}", stderr(&out));
+    assert!(stderr(&out).contains("none: "), "{}", stderr(&out));
 }
 
 #[test]

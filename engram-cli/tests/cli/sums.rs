@@ -188,7 +188,7 @@ fn every_answer_has_the_same_sums() {
         );
         let work = of_stats("project", [&prompts_of, &calls_of]);
         assert!(
-            by_project.len() > 2 && by_session.len() > 5,
+            by_project.len() > 1 && by_session.len() > 5,
             "{by_project:?}"
         );
         for (sql, numbers, wanted) in [

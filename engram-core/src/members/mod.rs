@@ -10,6 +10,7 @@ mod declared;
 mod json_types;
 mod known;
 mod known_name;
+mod left_out;
 mod model;
 mod node;
 mod path;

@@ -1,7 +1,8 @@
 //! Readers: the members that a converter reads of some objects of a table, each with the type that the table has. Code is generated from them.
 
-use super::compile::{Compiler, text_of};
+use super::compile::Compiler;
 use super::json_types::JsonTypes;
+use super::left_out::text_of;
 use super::model::{Choice, Content, MemberTable, Shape, ShapeId};
 use super::syntax::{self, Line, MemberTableError, Word};
 
