@@ -18,7 +18,6 @@ use crate::origin::{Origin, State, written_again};
 use crate::query::Query;
 use crate::replay::{Replay, replay};
 use crate::runs::{self, Of};
-use crate::steps::Step;
 
 /// Files of other names that are compared.
 const MAX_OTHER_FILES: usize = 4;
