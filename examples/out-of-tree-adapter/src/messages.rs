@@ -2,7 +2,7 @@
 
 use engram_adapters::shared::value::{Field, Value, count, non_empty_text, text};
 use engram_core::emit::{Fault, Pointer};
-use engram_core::event::{Author, Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, Tokens, Usage};
+use engram_core::event::{Author, Channel, Meta, MsgIn, MsgOut, SessionFacts, Tokens, Usage};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
