@@ -1,4 +1,4 @@
-//! Lines that are said to be of no call, although a call made an equal one in this file.
+//! Corrects the answer "no call made this line" where a call made an equal line in this file.
 
 use std::collections::HashSet;
 
@@ -30,7 +30,7 @@ impl Replay {
     }
 }
 
-/// True for a line that is said to be of no call, or of one that nobody can read: an equal line of a call is a better reason.
+/// True for the answers `nobody` and `no_text`. If a call made an equal line, `unclear` is the better answer.
 const fn is_doubtful(answer: &Line) -> bool {
     matches!(answer.why, Some(Why::Nobody | Why::NoText))
 }

@@ -18,7 +18,7 @@ use super::schema::{
 use crate::shared::seen::fact_of;
 use crate::shared::value::{Field, Value, elements, non_empty_text, raw_str, text};
 
-/// The name of a line that has none of the members by which lines are told apart.
+/// The name of a line without a type.
 const UNTYPED: &str = "untyped";
 
 /// One fact of a record. Keys are hashes; 0 stands for what is missing.

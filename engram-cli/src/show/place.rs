@@ -172,7 +172,7 @@ pub struct Peek {
     pub title: Option<String>,
     /// The first prompt of a person.
     pub prompt: Option<String>,
-    /// The first time that the log states; empty if there is none.
+    /// The first time in the log; empty if it has none.
     pub start: String,
     events: usize,
 }

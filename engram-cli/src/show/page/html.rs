@@ -12,7 +12,7 @@ use crate::show::safe::visible_line;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// By what a page is known again. It stands in the first bytes of each.
+/// Marks a page of this program, near the beginning of the file.
 const GENERATOR: &str = "<meta name=\"generator\" content=\"engram\">";
 const HEAD_BYTES: u64 = 4096;
 
