@@ -157,6 +157,21 @@ pub const ROWS: &[GapRow] = &[
     }),
 ];
 
+/// A command of which only the prompt that it stands for is logged, as if the user had written it.
+pub const PROMPT_COMMAND: GapRow = GapRow::new("prompt.command", Kind::MsgIn, |case| {
+    has_event(case, Kind::MsgIn, |prompt| is_not_typed(case, prompt))
+})
+.with_mistaken_author(is_not_typed);
+
+/// True for a prompt by a person that is not what was typed.
+fn is_not_typed(case: &Case<'_>, prompt: &Event) -> bool {
+    let is_typed = |text: &str| {
+        let mut typed = case.truth.prompts.iter();
+        typed.any(|prompt| prompt.trim() == text.trim())
+    };
+    prompt.text("by") == Some("person") && !prompt.text("text").is_none_or(is_typed)
+}
+
 /// A read of the beginning of a file, without its byte order mark. For adapters of harnesses that leave the mark out of what they log.
 pub const READ_BOM: GapRow = GapRow::new("read.bom", Kind::CodeRead, |case| {
     has_event(case, Kind::CodeRead, |read| {

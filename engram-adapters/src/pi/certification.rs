@@ -1,11 +1,11 @@
 //! What the compatibility kit needs to know about Pi.
 
+use engram_conformance::RealEdit;
 use engram_conformance::gaps::{
-    EDIT_NOT_UTF8, EDITORS, GapRow, edits_by, has_event, has_no_file_hash, lacks_file_before_hash,
-    split_at_cr,
+    EDIT_NOT_UTF8, EDITORS, GapRow, PROMPT_COMMAND, edits_by, has_event, has_no_file_hash,
+    lacks_file_before_hash, split_at_cr,
 };
 use engram_conformance::tape::Event;
-use engram_conformance::{Case, RealEdit};
 use engram_core::event::Kind;
 
 use super::revisions::{CLAW_FORMAT, FORMAT};
@@ -88,10 +88,7 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("result.blocked", Kind::ToolResult, |case| {
         has_event(case, Kind::ToolResult, is_blocked)
     }),
-    GapRow::new("prompt.command", Kind::MsgIn, |case| {
-        has_event(case, Kind::MsgIn, |prompt| is_expanded(case, prompt))
-    })
-    .with_mistaken_author(is_expanded),
+    PROMPT_COMMAND,
 ];
 
 fn text_before(real: &RealEdit) -> &str {
@@ -130,15 +127,6 @@ fn is_blocked(result: &Event) -> bool {
         && result.text("status") == Some("error")
         && !result.has("exit")
         && last.is_some_and(|last| !last.starts_with("Command "))
-}
-
-/// True for a prompt by a person that is not what was typed.
-fn is_expanded(case: &Case<'_>, prompt: &Event) -> bool {
-    let is_typed = |text: &str| {
-        let mut typed = case.truth.prompts.iter();
-        typed.any(|prompt| prompt.trim() == text.trim())
-    };
-    prompt.text("by") == Some("person") && !prompt.text("text").is_none_or(is_typed)
 }
 
 /// The log as a version of the format would be that is later than these.

@@ -1,18 +1,37 @@
 //! What the compatibility kit needs to know about Qwen Code.
 
-use engram_conformance::RealEdit;
 use engram_conformance::gaps::{
-    EDITORS, GapRow, edits_by, has_event, has_no_file_hash, is_snippet, truth_hash_only,
+    EDITORS, GapRow, PROMPT_COMMAND, edits_by, has_event, has_no_file_hash, is_snippet,
+    truth_hash_only,
 };
 use engram_conformance::tape::Event;
+use engram_conformance::{Case, ConvertedSession, RealEdit};
 use engram_core::event::Kind;
+use serde_json::Value;
 
+use super::revisions::PRINTED;
 use crate::certification::Certification;
 
 /// See [`Certification`].
 pub(super) const CERTIFICATION: Certification = Certification::new()
+    .with_printed_sessions()
     .with_gap_rows(GAP_ROWS)
     .with_unit_tests(UNIT_TESTS);
+
+/// True for a session that a run printed.
+fn is_printed(session: &ConvertedSession) -> bool {
+    let schema = session
+        .events
+        .first()
+        .and_then(|start| start.0.pointer("/harness/schema"));
+    schema.and_then(Value::as_str) == Some(PRINTED)
+}
+
+/// True if a run printed such an event.
+fn has_printed(case: &Case<'_>, is: impl Fn(&Event) -> bool) -> bool {
+    let printed = case.sessions.iter().filter(|session| is_printed(session));
+    printed.flat_map(|session| &session.events).any(is)
+}
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
@@ -29,6 +48,29 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("usage.cache_write", Kind::Meta, |case| {
         has_event(case, Kind::Meta, |usage| {
             usage.is_meta("usage") && usage.0.pointer("/tokens/input").is_none()
+        })
+    }),
+    GapRow::new("usage.cached_input", Kind::Meta, |case| {
+        has_printed(case, |usage| {
+            usage.is_meta("usage") && usage.0.pointer("/tokens/input").is_none()
+        })
+    }),
+    GapRow::new("usage.beside", Kind::Meta, |case| {
+        has_printed(case, |_| true) && case.truth.usage.len() > printed_usages(case)
+    }),
+    PROMPT_COMMAND,
+    GapRow::new("agent.not_printed", Kind::MsgOut, |case| {
+        has_printed(case, |event| event.0.pointer("/source/agent_id").is_some())
+    }),
+    GapRow::new("prompt.not_printed", Kind::MsgIn, |case| {
+        has_printed(case, |_| true) && !case.truth.prompts.is_empty()
+    })
+    .without_prompts(),
+    GapRow::new("result.display_only", Kind::ToolResult, |case| {
+        has_printed(case, |result| {
+            result
+                .text("stdout")
+                .is_some_and(|shown| shown.starts_with("Read lines ") && !shown.contains('\n'))
         })
     }),
     GapRow::new("edit.big_file", Kind::CodeEdit, |case| {
@@ -60,6 +102,13 @@ const GAP_ROWS: &[GapRow] = &[
     })
     .without_hash(has_lines_alone),
 ];
+
+/// How many responses have tokens in what runs printed.
+fn printed_usages(case: &Case<'_>) -> usize {
+    let printed = case.sessions.iter().filter(|session| is_printed(session));
+    let events = printed.flat_map(|session| &session.events);
+    events.filter(|event| event.is_meta("usage")).count()
+}
 
 fn text_before(real: &RealEdit) -> &str {
     real.before.as_deref().unwrap_or_default()

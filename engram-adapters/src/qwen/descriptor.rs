@@ -4,18 +4,18 @@ use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
 use engram_core::tool_kind::ToolKind;
 
 use super::format::{GAPS, RULES, TOOL_NAMES};
-use super::revisions::{CLAIMS, MATRIX};
+use super::revisions::{MATRIX, WEAKEST};
 use super::table::MEMBERS;
 use crate::shared::tool_table::ToolTable;
 
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "qwen",
-    adapter_version: "0.1.3",
+    adapter_version: "0.1.4",
     harness_family: "qwen",
     matrix: MATRIX,
-    schema_detection_strategy: "Each line has the version of Qwen Code.",
-    coverage: CLAIMS,
+    schema_detection_strategy: "Each line of a log has the version of Qwen Code, and the first line that a run prints.",
+    coverage: WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
     record_type: &["/type", "/subtype", "/systemPayload/uiEvent/event.name"],
     members: Some(&MEMBERS),

@@ -1,5 +1,5 @@
 //! Qwen Code: sessions under `~/.qwen/projects`, one file of JSON Lines each. A line has the envelope `uuid`, `parentUuid`, `sessionId`, and a
-//! message of parts (text, thought, call, result). Sub-agents have files of their own.
+//! message of parts (text, thought, call, result). Sub-agents have files of their own. What a run prints has another form ([`printed`]).
 
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
@@ -15,6 +15,7 @@ mod emit {
 
     pub mod dispatch;
     pub mod edits;
+    pub mod printed;
     pub mod prompts;
     pub mod reads;
     pub mod responses;
@@ -27,6 +28,7 @@ mod emit {
 mod interface;
 mod notes;
 mod plan;
+mod printed;
 mod revisions;
 mod side_info;
 mod swept;
@@ -38,6 +40,8 @@ from_tables!("qwen");
 use emit::dispatch::Events;
 use format::mark;
 use notes::Notes;
+use printed::Capture;
+use revisions::PRINTED;
 
 /// Where sessions are kept. Settings name another place with `QWEN_RUNTIME_DIR`, else `QWEN_HOME`.
 const HOMES: &[HomeDirectory] = &[
@@ -67,5 +71,8 @@ static ADAPTER: LogAdapter = LogAdapter {
     marks: mark::ALL,
     probe: detect::probe,
     identify: detect::identify,
-    conversion: |init| Log::<Notes, _>::boxed(Events::new(init)),
+    conversion: |init| match init.identity.schema {
+        Some(PRINTED) => Capture::boxed(init),
+        _ => Log::<Notes, _>::boxed(Events::new(init)),
+    },
 };

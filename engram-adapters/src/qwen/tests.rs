@@ -324,3 +324,131 @@ fn a_notebook_is_edited_like_a_file() {
     assert_eq!(edit["file"], "/p/n.ipynb");
     assert_eq!(edit["after_range"], json!([2, 2]));
 }
+
+/// Lines that a run prints: the first one, and these.
+fn printed(session: &str, lines: &[Value]) -> Vec<Value> {
+    let init = json!({
+        "type": "system", "subtype": "init", "uuid": session, "session_id": session, "cwd": "/p", "tools": ["edit"], "mcp_servers": [],
+        "model": "m", "permission_mode": "yolo", "slash_commands": [], "qwen_code_version": "0.24.4", "agents": []
+    });
+    let line = |(n, line): (usize, &Value)| {
+        let mut line = line.clone();
+        line["uuid"] = json!(format!("{session}-{n}"));
+        line["session_id"] = json!(session);
+        line
+    };
+    let lines = lines.iter().enumerate().map(line);
+    std::iter::once(init).chain(lines).collect()
+}
+
+fn block(kind: &str, content: Value) -> Value {
+    let usage = json!({"input_tokens": 1010, "output_tokens": 50, "cache_read_input_tokens": 512, "total_tokens": 1060});
+    let mut message = json!({"role": kind, "content": [content]});
+    if kind == "assistant" {
+        message["usage"] = usage;
+    }
+    json!({"type": kind, "parent_tool_use_id": null, "message": message})
+}
+
+fn ends(more: Value) -> Value {
+    let mut line = json!({
+        "type": "result", "subtype": "success", "is_error": false, "duration_ms": 1, "duration_api_ms": 1, "num_turns": 1,
+        "usage": {"input_tokens": 1010, "output_tokens": 50}, "permission_denials": []
+    });
+    let members = line.as_object_mut().unwrap();
+    members.extend(more.as_object().unwrap().clone());
+    line
+}
+
+#[test]
+fn the_end_of_a_run_says_the_answer_again() {
+    let answer = || block("assistant", json!({"type": "text", "text": "a1"}));
+    let of = |end: Value| {
+        let tape = strict(&printed("s", &[answer(), end]));
+        let names: Vec<String> = names(&tape).into_iter().map(str::to_owned).collect();
+        names.join(" ")
+    };
+    assert_eq!(of(ends(json!({"result": "a1"}))), "session msg.out usage");
+    assert_eq!(
+        of(ends(json!({"result": "other"}))),
+        "session msg.out usage system"
+    );
+    // No model was asked.
+    assert_eq!(
+        of(ends(json!({"result": "a1", "num_turns": 0}))),
+        "session system usage"
+    );
+    let failed = json!({"is_error": true, "error": {"message": "a1"}});
+    assert_eq!(of(ends(failed)), "session error usage");
+    let failed = json!({"is_error": true, "error": {"message": "other"}});
+    assert_eq!(of(ends(failed)), "session msg.out usage error");
+}
+
+#[test]
+fn what_two_runs_print_to_one_file_stays_apart() {
+    let call =
+        json!({"type": "tool_use", "id": "c", "name": "read_file", "input": {"file_path": "/p/a"}});
+    let result = |output: &str| {
+        let result =
+            json!({"type": "tool_result", "tool_use_id": "c", "is_error": true, "content": output});
+        block("user", result)
+    };
+    let denial = json!({"permission_denials": [{"tool_name": "read_file", "tool_use_id": "c", "tool_input": {}}]});
+    let of = |session, end| {
+        printed(
+            session,
+            &[block("assistant", call.clone()), result("no"), end],
+        )
+    };
+    let (one, two) = (of("s", ends(denial)), of("t", ends(json!({}))));
+    let mixed: Vec<Value> = one.into_iter().zip(two).flat_map(|(a, b)| [a, b]).collect();
+    let tape = strict(&mixed);
+    let results = tape.iter().filter(|event| event["k"] == "tool.result");
+    let statuses: Vec<_> = results
+        .map(|result| {
+            (
+                result["source"]["session_id"].clone(),
+                result["status"].clone(),
+            )
+        })
+        .collect();
+    let expected = [("s", "denied"), ("t", "error")].map(|(a, b)| (json!(a), json!(b)));
+    assert_eq!(statuses, expected);
+}
+
+#[test]
+fn an_output_of_a_command_is_framed_only_by_its_own_words() {
+    let exit = |output: &str| {
+        let call = json!({"type": "tool_use", "id": "c", "name": "run_shell_command", "input": {"command": "ls"}});
+        let result =
+            json!({"type": "tool_result", "tool_use_id": "c", "is_error": true, "content": output});
+        let tape = strict(&printed(
+            "s",
+            &[block("assistant", call), block("user", result)],
+        ));
+        let result = tape
+            .iter()
+            .find(|event| event["k"] == "tool.result")
+            .unwrap();
+        result["exit"].clone()
+    };
+    assert_eq!(
+        exit("Command: ls\nDirectory: (root)\nOutput: x\nExit Code: 3\nSignal: (none)"),
+        3
+    );
+    assert_eq!(exit("Command: rm\nDirectory: x\nExit Code: 3"), Value::Null);
+    assert_eq!(exit("\nExit Code: 3"), Value::Null);
+}
+
+#[test]
+fn notices_of_a_run_are_on_the_tape_as_they_are() {
+    for name in ["model_fallback", "vision_routing", "worktree_started"] {
+        let notice = json!({"type": "system", "subtype": name, "parent_tool_use_id": null, "data": {"notice": "words"}});
+        let tape = strict(&printed("s", &[notice]));
+        assert_eq!(tape[2]["name"], name);
+        assert_eq!(tape[2]["text"], r#"{"notice":"words"}"#);
+    }
+    let other = json!({"type": "system", "subtype": "later", "parent_tool_use_id": null});
+    let error = convert(&printed("s", &[other]), Policy::Strict).unwrap_err();
+    assert_eq!(error.code.as_str(), "unrecognized_record");
+}

@@ -2,6 +2,7 @@
 
 use engram_core::emit::Fault;
 use engram_core::head::Head;
+use serde::de::IgnoredAny;
 
 use super::value::Value;
 
@@ -46,6 +47,18 @@ pub fn required_array<'a>(document: Value<'a>, name: &str) -> Result<Value<'a>, 
             second.map_or("none", |_| "several values"),
         )),
     }
+}
+
+/// The texts of the complete elements of a list, which may be cut off.
+pub fn listed(list: &str) -> impl Iterator<Item = &str> {
+    let mut rest = list.strip_prefix('[').unwrap_or_default();
+    std::iter::from_fn(move || {
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        values.next()?.ok()?;
+        let (element, after) = rest.split_at_checked(values.byte_offset())?;
+        rest = after.trim_start().trim_start_matches(',');
+        Some(element)
+    })
 }
 
 /// The document without the members of this name, as JSON. For error reports, which must not contain all records.

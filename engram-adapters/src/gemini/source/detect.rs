@@ -5,13 +5,12 @@ use std::borrow::Cow;
 use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
 use memchr::memmem;
-use serde::de::IgnoredAny;
 
 use crate::gemini::format::{HeaderKind, mark};
 use crate::gemini::readers::{Line, SavedTurn, StreamLine, TypedPrompt};
 use crate::gemini::revisions;
 use crate::gemini::schema::{Form, MESSAGES};
-use crate::shared::document::{whole_document, without_member};
+use crate::shared::document::{listed, whole_document, without_member};
 use crate::shared::time::tape_time;
 use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str, text};
 
@@ -151,7 +150,7 @@ fn value_after(key_end: &str) -> Option<&str> {
 /// The form of a list, by its first element.
 fn list_form(list: &str) -> Option<Found<'static>> {
     let mut index = StructuralIndex::default();
-    let first = parse(elements(list).next()?, &mut index).ok()?;
+    let first = parse(listed(list).next()?, &mut index).ok()?;
     let typed = TypedPrompt::lenient(first);
     if text(typed.session_id()).is_some()
         && text(typed.message()).is_some()
@@ -163,18 +162,6 @@ fn list_form(list: &str) -> Option<Found<'static>> {
     let is_turn = matches!(raw_str(turn.role()), "user" | "model")
         && turn.parts().is_some_and(Value::is_array);
     is_turn.then(|| found(Form::Saved, mark::SAVED))
-}
-
-/// The texts of the complete elements of a list, which may be cut off.
-fn elements(list: &str) -> impl Iterator<Item = &str> {
-    let mut rest = list.strip_prefix('[').unwrap_or_default();
-    std::iter::from_fn(move || {
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
-        values.next()?.ok()?;
-        let (element, after) = rest.split_at_checked(values.byte_offset())?;
-        rest = after.trim_start().trim_start_matches(',');
-        Some(element)
-    })
 }
 
 /// Evidence if the head begins like one of the forms.
@@ -211,7 +198,7 @@ pub fn identify(head: &Head<'_>) -> Identity {
     let mut index = StructuralIndex::default();
     if found.form == Form::TypedPrompts {
         // The prompts of a project: the first one's session, as the events say when another one comes.
-        let first = elements(head.text().trim_start())
+        let first = listed(head.text().trim_start())
             .next()
             .and_then(|prompt| parse(prompt, &mut index).ok())
             .map(TypedPrompt::lenient)

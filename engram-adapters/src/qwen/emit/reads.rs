@@ -39,7 +39,7 @@ pub fn read(file: Text<'_>, returned: &Returned<'_>, args: &FileArgs<'_>, out: &
         return;
     }
     let lines = match &shown {
-        Some(shown) if shown.starts_with(SHOWN_LINES) => part(&output),
+        Some(shown) if shown.starts_with(SHOWN_LINES) => part(&output).or_else(|| printed(shown)),
         Some(shown) if shown.is_empty() => whole(&output),
         Some(_) => None,
         None if args.offset().is_some() || args.limit().is_some() => part(&output),
@@ -78,6 +78,23 @@ fn part(output: &str) -> Option<Lines> {
     Some((Range { first, last }, ends_file.then_some(last)))
 }
 
+/// The lines of a part, as the line says that the terminal shows. The last of all lines may be the empty text after a line end.
+fn printed(shown: &str) -> Option<Lines> {
+    let (first, rest) = shown.strip_prefix(SHOWN_LINES)?.split_once('-')?;
+    let (last, rest) = rest.split_once(" of ")?;
+    let (total, _) = rest.split_once(" from ")?;
+    let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+    let total: u64 = total.parse().ok()?;
+    let is_range = 0 < first && first <= last && last < total;
+    is_range.then_some((Range { first, last }, None))
+}
+
+/// True for a text that is not the output of a read, but what the terminal shows of it. A file may have the same line and no other.
+pub fn is_shown(output: &str) -> bool {
+    let begins = |begin: &&str| output.starts_with(begin);
+    !output.contains('\n') && [SHOWN_LINES, SKIPPED[0], SKIPPED[1]].iter().any(begins)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +122,20 @@ mod tests {
         // Another text of the file.
         assert_eq!(lines(&shown("1-9 of 61", "a")), None);
         assert_eq!(lines("Showing lines of a report"), None);
+    }
+
+    #[test]
+    fn what_the_terminal_shows_has_the_lines_of_a_part() {
+        let of = |shown| printed(shown).map(|(range, _)| (range.first, range.last));
+        assert_eq!(
+            of("Read lines 11-13 of 41 from src/multi.py"),
+            Some((11, 13))
+        );
+        // The last line may be none.
+        assert_eq!(of("Read lines 39-41 of 41 from src/multi.py"), None);
+        assert_eq!(of("Read lines 3-1 of 41 from a"), None);
+        assert!(is_shown("Skipped image file: a.png"));
+        assert!(!is_shown("Read lines\n"));
     }
 
     #[test]

@@ -10,10 +10,10 @@ use super::state::State;
 use crate::qwen::descriptor::TOOLS;
 use crate::qwen::notes::PARTS;
 use crate::qwen::readers::{Call, Line, Message, Part, Sent};
-use crate::shared::pending_calls::CallPlace;
+use crate::shared::pending_calls::{CallPlace, PendingCalls};
 use crate::shared::phase::channel_of;
 use crate::shared::tool_table::mcp_server;
-use crate::shared::value::{Value, elements, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{Field, Value, elements, is_true, non_empty_text, raw_str, text};
 
 /// The tool that calls tools which are not in the list of tools, such as those of MCP servers. Its arguments name the other tool.
 const BRIDGE: &str = "tool_call";
@@ -44,35 +44,38 @@ pub fn response(state: &mut State, record: &Record<'_>, line: &Line<'_>, out: &m
                 record: record.number,
                 part: n,
             };
-            emit_call(state, &Call::lenient(call), id, (place, pointer), out);
+            let call = Call::lenient(call);
+            let asked = (call.id(), call.name(), call.args());
+            emit_call(&mut state.calls, asked, id, (place, pointer), out);
         }
     }
 }
 
-fn emit_call(
-    state: &mut State,
-    call: &Call<'_>,
+/// A call: its id, the name of the tool, and its arguments.
+pub fn emit_call(
+    calls: &mut PendingCalls<CallPlace>,
+    (id, name, args): (Field<'_>, Field<'_>, Field<'_>),
     message_id: Option<Text<'_>>,
     (place, pointer): (CallPlace, Pointer<'_>),
     out: &mut Emitter<'_>,
 ) {
     // A tool that is not in the list of tools is called by this one.
-    let named = match raw_str(call.name()) {
-        BRIDGE => raw_str(call.args().and_then(|args| args.member("name"))),
+    let named = match raw_str(name) {
+        BRIDGE => raw_str(args.and_then(|args| args.member("name"))),
         tool => tool,
     };
     let server = mcp_server(named);
     let kind = match server {
         Some(_) => ToolKind::Mcp,
-        None => TOOLS.kind(raw_str(call.name())),
+        None => TOOLS.kind(raw_str(name)),
     };
     let event = ToolCall {
         server: server.map(Text::Plain),
-        call_id: text(call.id()),
+        call_id: text(id),
         message_id,
-        args: call.args().map(Value::raw),
-        ..ToolCall::new(text(call.name()).unwrap_or_default(), kind)
+        args: args.map(Value::raw),
+        ..ToolCall::new(text(name).unwrap_or_default(), kind)
     };
     out.emit(event, pointer);
-    state.calls.open(raw_str(call.id()), place);
+    calls.open(raw_str(id), place);
 }

@@ -18,7 +18,7 @@ use crate::shared::pending_calls::CallPlace;
 use crate::shared::value::{Value, count, elements, is_true, non_empty_text, raw_str, text};
 
 /// The tool that runs commands.
-const SHELL: &str = "run_shell_command";
+pub const SHELL: &str = "run_shell_command";
 /// The line of its result with the exit code.
 const EXITED: &str = "\nExit Code: ";
 /// Why a call did not run: a person or a rule did not allow it.
@@ -90,7 +90,7 @@ fn one(
     if status == Status::Ok
         && let Some(place) = place
     {
-        file_events(record, line, (place, &returned), out);
+        of_call(record, line, (place, &returned), out);
     }
 }
 
@@ -115,8 +115,11 @@ fn exit(returned: &Returned<'_>, printed: Option<Text<'_>>) -> Option<i64> {
     if let Some(exit) = returned.display.exit() {
         return exit.raw().parse().ok();
     }
-    let printed = printed?;
-    let printed = printed.decode_lossy();
+    exit_in(&printed?.decode_lossy())
+}
+
+/// The exit code in the text for the model.
+pub fn exit_in(printed: &str) -> Option<i64> {
     let (_, rest) = printed.rsplit_once(EXITED)?;
     rest.lines().next()?.parse().ok()
 }
@@ -139,15 +142,17 @@ fn attachments<'a>(line: &Line<'a>, response: &Response<'a>) -> Vec<Attachment<'
     inside.chain(beside).filter_map(attachment).collect()
 }
 
+/// The tools whose calls are reads or edits.
+const FILE_TOOLS: [&str; 4] = ["read_file", "edit", "write_file", "notebook_edit"];
+
 /// The read or edit of a call that succeeded. Its arguments are read again from the record of the call.
-fn file_events(
+fn of_call(
     record: &Record<'_>,
     line: &Line<'_>,
     (place, returned): (CallPlace, &Returned<'_>),
     out: &mut Emitter<'_>,
 ) {
-    let tool = raw_str(returned.tool);
-    if !matches!(tool, "read_file" | "edit" | "write_file" | "notebook_edit") {
+    if !FILE_TOOLS.contains(&raw_str(returned.tool)) {
         return;
     }
     let Some(mut call) = record.others.get(place.record) else {
@@ -156,19 +161,25 @@ fn file_events(
     let Some(args) = call.value().and_then(|line| arguments(line, place.part)) else {
         return;
     };
-    let Some(file) = non_empty_text(args.path().or(args.notebook())) else {
-        return;
-    };
-    let emit = |out: &mut Emitter<'_>| match tool {
-        "read_file" => read(file, returned, &args, out),
-        "write_file" => write(file, returned, &args, out),
-        _ => edit(file, returned, &args, out),
-    };
+    let emit = |out: &mut Emitter<'_>| file_events(returned, &args, out);
     // A copy may be of a session in another directory.
     if line.forked_from().is_some() {
         out.with_paths_as_stated(emit);
     } else {
         emit(out);
+    }
+}
+
+/// The read or edit of a call with these arguments.
+pub fn file_events(returned: &Returned<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) {
+    let Some(file) = non_empty_text(args.path().or(args.notebook())) else {
+        return;
+    };
+    match raw_str(returned.tool) {
+        "read_file" => read(file, returned, args, out),
+        "write_file" => write(file, returned, args, out),
+        "edit" | "notebook_edit" => edit(file, returned, args, out),
+        _ => {}
     }
 }
 
