@@ -35,7 +35,7 @@ pub(super) fn key_in(session: Field<'_>, said: &str) -> u64 {
 }
 
 /// The parts of a message.
-pub(super) fn blocks<'a>(line: &Printed<'a>) -> impl Iterator<Item = Block<'a>> + use<'a> {
+pub(super) fn blocks<'a>(line: &Printed<'a>) -> impl Iterator<Item = Block<'a>> {
     elements(Said::lenient_opt(line.message()).content()).map(Block::lenient)
 }
 

@@ -39,12 +39,19 @@ const AGENT: &str = "agent.not_printed";
 
 /// The claims for what a run prints.
 const PRINTED_CLAIMS: Coverage = Coverage {
-    meta: Grade::Partial(&["usage.cached_input", "usage.beside"]),
+    meta: Grade::Partial(&["usage.cached_input", "usage.cache_write", "usage.beside"]),
     msg_in: Grade::Partial(&["prompt.not_printed"]),
     msg_out: Grade::Partial(&[AGENT]),
     tool_call: Grade::Partial(&[AGENT]),
     tool_result: Grade::Partial(&[AGENT, "result.display_only"]),
-    code_read: Grade::Partial(&[AGENT, "read.trimmed", "read.shell", "read.no_lines"]),
+    code_read: Grade::Partial(&[
+        AGENT,
+        "read.trimmed",
+        "read.not_utf8",
+        "read.shell",
+        "read.no_lines",
+        "read.no_total",
+    ]),
     code_edit: Grade::Partial(&[AGENT, "edit.shell", "edit.agent_snippet"]),
     span_link: Grade::None,
 };

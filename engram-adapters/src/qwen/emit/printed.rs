@@ -246,7 +246,8 @@ impl Run {
 
 /// The call at this place of its line.
 fn called(line: Value<'_>, place: CallPlace) -> Option<Block<'_>> {
-    blocks(&Printed::lenient(line)).nth(place.part)
+    let line = Printed::lenient(line);
+    blocks(&line).nth(place.part)
 }
 
 /// True for a command of which the text for the model is printed: it begins with the command. Of others only what they printed is.
