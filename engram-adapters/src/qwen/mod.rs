@@ -13,6 +13,7 @@ mod detect;
 mod emit {
     //! Step 3: from records and their decisions to events.
 
+    pub mod capture;
     pub mod dispatch;
     pub mod edits;
     pub mod printed;
@@ -37,10 +38,10 @@ mod tests;
 
 from_tables!("qwen");
 
+use emit::capture::Capture;
 use emit::dispatch::Events;
 use format::mark;
 use notes::Notes;
-use printed::Capture;
 use revisions::PRINTED;
 
 /// Where sessions are kept. Settings name another place with `QWEN_RUNTIME_DIR`, else `QWEN_HOME`.

@@ -1,18 +1,14 @@
-//! What a run prints (`--output-format stream-json` or `json`), and what is decided about it: steps 1 and 2. A line has a message whose parts are named as
+//! What a run prints (`--output-format stream-json` or `json`), and what is decided about it. A line has a message whose parts are named as
 //! in Anthropic's interface.
 
 use std::collections::HashSet;
 
-use engram_core::adapter::SessionInit;
-use engram_core::emit::{Fault, Pointer};
+use engram_core::emit::Fault;
 use engram_core::keys::{KeyMap, PlaceMap, hash64, key_map};
-use engram_core::ledger::Outcome;
-use engram_core::steps::{Check, Conversion, Emitter, Item, Record};
+use engram_core::steps::Check;
 
-use super::emit::printed::{Run, set_header};
 use super::format::PrintedKind;
 use super::readers::{Block, Printed, PrintedCounts, Said};
-use crate::shared::by_session::BySession;
 use crate::shared::value::{Field, Value, count, elements, is_true, raw_str, required, text};
 
 /// Where the parts of a message are.
@@ -83,27 +79,16 @@ pub(super) struct Plan {
     pub denied: HashSet<u64>,
 }
 
-/// The conversion of what runs print. Several may print to one file: nothing that one session says reaches another.
-pub(super) struct Capture {
-    /// All lines are one list.
-    is_list: bool,
-    notes: Vec<Note>,
-    plan: Plan,
-    runs: BySession<Run>,
+/// The notes of a capture, and what follows from them.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    list: Vec<Note>,
+    pub plan: Plan,
 }
 
-impl Capture {
-    /// Nothing is read yet.
-    pub fn boxed(init: &SessionInit<'_>) -> Box<dyn Conversion> {
-        Box::new(Capture {
-            is_list: init.head.text().trim_start().starts_with('['),
-            notes: Vec::new(),
-            plan: Plan::default(),
-            runs: BySession::new(Run::default(), Run::default),
-        })
-    }
-
-    fn note(&mut self, number: usize, kind: PrintedKind, line: &Printed<'_>) {
+impl Notes {
+    /// Notes a line.
+    pub fn add(&mut self, number: usize, kind: PrintedKind, line: &Printed<'_>) {
         let (said, what) = match kind {
             PrintedKind::Assistant => {
                 let said = blocks(line).find_map(|block| block.text());
@@ -128,7 +113,7 @@ impl Capture {
             _ => return,
         };
         if let Some(said) = text(said) {
-            self.notes.push(Note {
+            self.list.push(Note {
                 number,
                 session: hash64(raw_str(line.session_id())),
                 text: hash64(said.raw()),
@@ -136,49 +121,11 @@ impl Capture {
             });
         }
     }
-}
 
-impl Conversion for Capture {
-    fn repeats_are_exact(&self) -> bool {
-        true
-    }
-
-    fn sessions_are_apart(&self) -> bool {
-        !self.is_list
-    }
-
-    /// With `json` all lines are one list.
-    fn items<'a>(
-        &mut self,
-        document: Value<'a>,
-        _: &mut Check<'_>,
-    ) -> Result<Vec<Item<'a>>, Fault> {
-        let items = document.elements().enumerate();
-        Ok(items.map(|(n, item)| Item::of_list(item, "", n)).collect())
-    }
-
-    fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
-        let kind = kind_of(record.value)?;
-        let line = Printed::strict(record.value, "")?;
-        if let Some(message) = line.message() {
-            let message = Said::strict(message, "/message")?;
-            for (n, block) in elements(message.content()).enumerate() {
-                check_block(block, check)
-                    .map_err(|fault| fault.within(Pointer::Item(CONTENT, n)))?;
-            }
-        }
-        if let Some(version) = text(line.version()) {
-            check.version(&version.decode_lossy())?;
-        }
-        check.members(kind.name(), record.value, Pointer::Root, &|_| None);
-        check.identify();
-        self.note(record.number, kind, &line);
-        Ok(())
-    }
-
-    fn decide(&mut self) {
+    /// Decides about all lines.
+    pub fn decide(&mut self) {
         let mut last: KeyMap<Note> = key_map();
-        for note in std::mem::take(&mut self.notes) {
+        for note in std::mem::take(&mut self.list) {
             let What::End(own) = note.what else {
                 last.insert(note.session, note);
                 continue;
@@ -192,26 +139,13 @@ impl Conversion for Capture {
             }
         }
     }
-
-    fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-        self.envelope(record, out);
-        // The check has found its type.
-        match kind_of(record.value) {
-            Ok(kind) => self.runs.current().line(&self.plan, kind, record, out),
-            Err(_) => Outcome::Mapped,
-        }
-    }
-
-    fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
-        let line = Printed::lenient(record.value);
-        if let Some(session) = text(line.session_id()) {
-            self.runs.switch_to(&session.decode_lossy());
-        }
-        set_header(&line, out);
-    }
 }
 
-fn check_block(value: Value<'_>, check: &Check<'_>) -> Result<(), Fault> {
+/// Checks a part of a message.
+///
+/// # Errors
+/// The fault of a part that cannot be converted.
+pub(super) fn check_block(value: Value<'_>, check: &Check<'_>) -> Result<(), Fault> {
     let block = Block::strict(value, "")?;
     match raw_str(block.kind()) {
         "text" => required(block.text(), "/text"),
