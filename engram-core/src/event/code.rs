@@ -146,3 +146,17 @@ pub struct SpanLink<'a> {
     /// What kind of link it is.
     pub note: Option<Text<'a>>,
 }
+
+impl<'a> SpanLink<'a> {
+    /// The link between the two paths of a file that was moved.
+    pub fn of_move(call_id: Option<Text<'a>>, from: Text<'a>, to: Text<'a>) -> Self {
+        SpanLink {
+            call_id,
+            from_file: from,
+            from_range: None,
+            to_file: to,
+            to_range: None,
+            note: Some(Text::Plain("move")),
+        }
+    }
+}

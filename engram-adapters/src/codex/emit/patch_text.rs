@@ -11,7 +11,7 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
-use crate::shared::patch::{FileChange, FilePatch, Snippet, begin_patch, has_bare_cr};
+use crate::shared::patch::{FileChange, FilePatch, begin_patch, has_bare_cr};
 use crate::shared::spans::set_snippet;
 use crate::shared::value::{Value, text};
 
@@ -68,9 +68,6 @@ pub fn directory_of_patch(arguments: Value<'_>, cwd: &str) -> Option<String> {
         .unwrap_or_default();
     directory_of_script(before, &directory)
 }
-
-/// The note on the link between the two paths of a moved file.
-const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
 
 /// Emits the edits of an applied patch of which only the text is recorded. A file that `output` lists and the text does not has its name
 /// alone.
@@ -179,12 +176,9 @@ fn emit_section(
     let path = Text::Plain(&full_name);
     match &section.change {
         FileChange::Add(lines) => {
-            let added = Snippet {
-                before: Vec::new(),
-                after: lines.clone(),
-            };
             let op = add_operation(files, &full_name);
-            emit_snippet(op, path, &added, (call_id, at), out);
+            let added = (!lines.is_empty()).then(|| lines.join("\n"));
+            emit_snippet(op, path, (None, added), (call_id, at), out);
             files.set_bare_cr(&full_name, lines.iter().any(|line| has_bare_cr(line)));
         }
         FileChange::Delete => emit_name(files, EditOp::Delete, &full_name, (call_id, at), out),
@@ -201,7 +195,13 @@ fn emit_section(
             }
             let current_path = moved_to.as_deref().map_or(path, Text::Plain);
             for hunk in hunks {
-                emit_snippet(EditOp::Update, current_path, hunk, (call_id, at), out);
+                emit_snippet(
+                    EditOp::Update,
+                    current_path,
+                    hunk.texts(),
+                    (call_id, at),
+                    out,
+                );
             }
         }
     }
@@ -259,22 +259,14 @@ pub fn emit_move(
         },
         at,
     );
-    let link = SpanLink {
-        call_id: Some(call_id),
-        from_file: from,
-        from_range: None,
-        to_file: to,
-        to_range: None,
-        note: MOVED,
-    };
-    out.emit(link, at);
+    out.emit(SpanLink::of_move(Some(call_id), from, to), at);
 }
 
 /// Emits an edit by its old and new lines, which have no numbers.
 fn emit_snippet(
     op: EditOp,
     file: Text<'_>,
-    snippet: &Snippet<'_>,
+    (before, after): (Option<String>, Option<String>),
     (call_id, at): (Text<'_>, Pointer<'_>),
     out: &mut Emitter<'_>,
 ) {
@@ -283,7 +275,6 @@ fn emit_snippet(
         snippet: true,
         ..CodeEdit::new(op, file)
     };
-    let (before, after) = snippet.texts();
     set_snippet(&mut edit, before.as_deref(), after.as_deref());
     out.emit(edit, at);
 }

@@ -42,7 +42,9 @@ pub fn edits(
             out,
         );
         if let (EditOp::Move, Some(to)) = (edit.op(), section.after) {
-            out.emit(edit.link(&format!("/{to}")), DETAIL);
+            let to = format!("/{to}");
+            let link = SpanLink::of_move(call_id, Text::Plain(&edit.file), Text::Plain(&to));
+            out.emit(link, DETAIL);
         }
     }
 }
@@ -68,17 +70,6 @@ impl Edit<'_> {
         CodeEdit {
             call_id: self.call_id,
             ..CodeEdit::new(self.op(), Text::Plain(&self.file))
-        }
-    }
-
-    fn link<'l>(&'l self, to: &'l str) -> SpanLink<'l> {
-        SpanLink {
-            call_id: self.call_id,
-            from_file: Text::Plain(&self.file),
-            from_range: None,
-            to_file: Text::Plain(to),
-            to_range: None,
-            note: Some(Text::Plain("move")),
         }
     }
 

@@ -245,16 +245,7 @@ impl<'e> CallEdits<'e> {
             absolute_from.as_deref().map_or(from, Text::Plain),
             absolute_to.as_deref().map_or(to, Text::Plain),
         );
-        let note = Some(Text::Plain("move"));
-        let link = SpanLink {
-            call_id: self.call_id,
-            from_file: from,
-            from_range: None,
-            to_file: to,
-            to_range: None,
-            note,
-        };
-        out.emit(link, self.pointer);
+        out.emit(SpanLink::of_move(self.call_id, from, to), self.pointer);
     }
 
     /// The edits of a patch of which only the text is known (0.1.174).

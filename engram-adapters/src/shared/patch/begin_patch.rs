@@ -1,5 +1,7 @@
 //! The `*** Begin Patch` format: added, deleted and updated files, without line numbers.
 
+use std::ops::Range;
+
 use memchr::memmem;
 
 /// One file of a patch.
@@ -34,7 +36,12 @@ pub struct Snippet<'p> {
     pub before: Vec<&'p str>,
     /// The new lines.
     pub after: Vec<&'p str>,
+    /// Where lines changed, in both.
+    changed: Vec<(Range<usize>, Range<usize>)>,
 }
+
+/// An old and a new text. None for a side without lines.
+pub type Sides = (Option<String>, Option<String>);
 
 /// The files of the first `*** Begin Patch` in `text`, in order. None if there is none, or if it does not parse to its end.
 ///
@@ -138,20 +145,43 @@ fn snippet<'p>(lines: &mut PatchLines<'_, 'p>) -> Option<Snippet<'p>> {
 }
 
 impl<'p> Snippet<'p> {
-    /// The old and the new text. None for a side without lines.
-    pub fn texts(&self) -> (Option<String>, Option<String>) {
+    /// The old and the new text.
+    pub fn texts(&self) -> Sides {
+        self.sides(&(0..self.before.len(), 0..self.after.len()))
+    }
+
+    /// The changed lines without those around them: each run of them.
+    pub fn changes(&self) -> impl Iterator<Item = Sides> {
+        self.changed.iter().map(move |run| self.sides(run))
+    }
+
+    fn sides(&self, (before, after): &(Range<usize>, Range<usize>)) -> Sides {
         let text = |lines: &[&str]| (!lines.is_empty()).then(|| lines.join("\n"));
-        (text(&self.before), text(&self.after))
+        (
+            text(&self.before[before.clone()]),
+            text(&self.after[after.clone()]),
+        )
     }
 
     /// Adds a line with its mark. An empty line is an unchanged one.
     fn add(&mut self, line: &'p str) {
         let text = line.get(1..).unwrap_or_default();
+        let (before, after) = (self.before.len(), self.after.len());
         if !line.starts_with('+') {
             self.before.push(text);
         }
         if !line.starts_with('-') {
             self.after.push(text);
+        }
+        if !line.starts_with(['+', '-']) {
+            return;
+        }
+        match self.changed.last_mut() {
+            Some(run) if run.0.end == before && run.1.end == after => {}
+            _ => self.changed.push((before..before, after..after)),
+        }
+        if let Some(run) = self.changed.last_mut() {
+            (run.0.end, run.1.end) = (self.before.len(), self.after.len());
         }
     }
 }
@@ -162,15 +192,18 @@ mod tests {
 
     use super::*;
 
+    /// The change of these lines, each with its mark.
+    fn snippet(lines: &[&'static str]) -> Snippet<'static> {
+        let mut snippet = Snippet::default();
+        lines.iter().for_each(|line| snippet.add(line));
+        snippet
+    }
+
     #[test]
     fn patch_may_add_delete_update_and_move_files() {
         let text = "apply_patch <<'E'\n*** Begin Patch\n*** Add File: a b.py\n+x\n+\n*** Delete File: d\n*** Update File: u\n*** Move to: m\n\
                     @@ fn u\n k\n-o\n+n\n@@\n+end\n*** End of File\n*** End Patch\nE\n";
         let files = begin_patch(text).unwrap();
-        let snippet = |before: &[&'static str], after: &[&'static str]| Snippet {
-            before: before.to_vec(),
-            after: after.to_vec(),
-        };
         assert_eq!(
             files,
             [
@@ -186,7 +219,7 @@ mod tests {
                     path: "u",
                     change: FileChange::Update {
                         move_to: Some("m"),
-                        hunks: vec![snippet(&["k", "o"], &["k", "n"]), snippet(&[], &["end"])]
+                        hunks: vec![snippet(&[" k", "-o", "+n"]), snippet(&["+end"])]
                     }
                 },
             ]
@@ -196,16 +229,7 @@ mod tests {
     #[test]
     fn lines_may_end_with_cr_lf() {
         let text = "*** Begin Patch \t\r\n*** Update File:  u \r\n@@\r\n-o\r\n\r\n*** End of File \n+n\n*** End Patch";
-        let hunks = vec![
-            Snippet {
-                before: vec!["o", ""],
-                after: vec![""],
-            },
-            Snippet {
-                before: vec![],
-                after: vec!["n"],
-            },
-        ];
+        let hunks = vec![snippet(&["-o", ""]), snippet(&["+n"])];
         assert_eq!(
             begin_patch(text).unwrap(),
             [FilePatch {
@@ -227,10 +251,7 @@ mod tests {
     #[test]
     fn a_cr_alone_is_text_of_a_line() {
         let files = begin_patch("*** Begin Patch\n*** Add File: a\n+x\ry\n*** Update File: u\n@@\n c\rd\n-\r\r\n*** End Patch").unwrap();
-        let hunks = vec![Snippet {
-            before: vec!["c\rd", "\r"],
-            after: vec!["c\rd"],
-        }];
+        let hunks = vec![snippet(&[" c\rd", "-\r"])];
         let update = FileChange::Update {
             move_to: None,
             hunks,
@@ -253,10 +274,7 @@ mod tests {
     #[test]
     fn lines_of_a_patch_and_of_a_file_may_be_indented() {
         let text = " *** Begin Patch \n  *** Update File: u\n *** Move to: m \n\n@@\n-o\n *** End Patch\n+n\n\t*** End Patch ";
-        let hunks = vec![Snippet {
-            before: vec!["o", "*** End Patch"],
-            after: vec!["*** End Patch", "n"],
-        }];
+        let hunks = vec![snippet(&["-o", " *** End Patch", "+n"])];
         assert_eq!(
             begin_patch(text).unwrap(),
             [FilePatch {
@@ -267,6 +285,23 @@ mod tests {
                 }
             }]
         );
+    }
+
+    #[test]
+    fn changes_are_runs_of_changed_lines() {
+        let hunk = snippet(&[" a", "-b", "+B", "+C", "", "+d", " e", "-f"]);
+        let text = |text: &str| Some(text.to_owned());
+        let found: Vec<Sides> = hunk.changes().collect();
+        assert_eq!(
+            found,
+            [
+                (text("b"), text("B\nC")),
+                (None, text("d")),
+                (text("f"), None)
+            ]
+        );
+        assert_eq!(hunk.texts().1, text("a\nB\nC\n\nd\ne"));
+        assert_eq!(snippet(&[" a"]).changes().count(), 0);
     }
 
     #[test]
