@@ -12,12 +12,25 @@ pub const GAPS: &str = "gaps.tsv";
 /// Name, kind.
 pub const TOOLS: &str = "tools.tsv";
 
-/// The constants of the tables that are in a directory.
+/// The constants of the tables that are in a directory. A directory below it is that of a dialect, whose gaps are `<DIALECT>_GAPS`.
 pub fn code(directory: &Path) -> Result<String, Box<dyn Error>> {
     let mut out = String::new();
-    if let Some(gaps) = rows::<3>(&directory.join(GAPS))? {
-        out.push_str(
-            "\n/// Known losses.\npub(super) const GAPS: &[engram_core::descriptor::Gap] = &[\n",
+    let mut tables = vec![(String::new(), directory.to_owned())];
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().to_uppercase();
+        if entry.path().is_dir() {
+            tables.push((name + "_", entry.path()));
+        }
+    }
+    tables.sort();
+    for (dialect, directory) in &tables {
+        let Some(gaps) = rows::<3>(&directory.join(GAPS))? else {
+            continue;
+        };
+        let _ = writeln!(
+            out,
+            "\n/// Known losses.\npub(super) const {dialect}GAPS: &[engram_core::descriptor::Gap] = &["
         );
         for [code, fixture, reason] in gaps {
             let _ = writeln!(

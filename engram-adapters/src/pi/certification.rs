@@ -2,25 +2,25 @@
 
 use engram_conformance::RealEdit;
 use engram_conformance::gaps::{
-    EDIT_NOT_UTF8, EDITORS, GapRow, PROMPT_COMMAND, edits_by, has_event, has_no_file_hash,
-    lacks_file_before_hash, split_at_cr,
+    EDIT_NOT_UTF8, EDIT_PATCH_TEXT, EDITORS, GapRow, PROMPT_COMMAND, edits_by, has_event,
+    has_no_file_hash, lacks_file_before_hash, split_at_cr,
 };
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
 
-use super::revisions::{CLAW_FORMAT, FORMAT};
+use super::revisions::{CLAW_FORMATS, FORMATS, Format};
 use crate::certification::Certification;
 
 /// See [`Certification`].
 pub(super) const CERTIFICATION: Certification = Certification::new()
     .with_gap_rows(GAP_ROWS)
-    .with_unknown_version(|text| with_format(text, &[FORMAT]))
+    .with_unknown_version(|text| with_format(text, FORMATS))
     .with_unit_tests(UNIT_TESTS);
 
 /// See [`Certification`], for OpenClaw.
 pub(super) const OPENCLAW: Certification = Certification::new()
     .with_gap_rows(CLAW_ROWS)
-    .with_unknown_version(|text| with_format(text, &[FORMAT, CLAW_FORMAT]));
+    .with_unknown_version(|text| with_format(text, CLAW_FORMATS));
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
@@ -33,16 +33,7 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 ];
 
 /// How recordings show the gaps of OpenClaw.
-const CLAW_ROWS: &[GapRow] = &[
-    ADD_OVER_FILE,
-    FUZZY,
-    NO_FILE_HASH,
-    GapRow::new("edit.file_alone", Kind::CodeEdit, |case| {
-        has_event(case, Kind::CodeEdit, names_file_alone)
-    })
-    .without_lines(names_file_alone)
-    .without_hash(names_file_alone),
-];
+const CLAW_ROWS: &[GapRow] = &[ADD_OVER_FILE, FUZZY, NO_FILE_HASH, EDIT_PATCH_TEXT];
 
 const ADD_OVER_FILE: GapRow = GapRow::new("edit.add_over_file", Kind::CodeEdit, |case| {
     edits_by(case, &["write"], |edit, real| {
@@ -109,12 +100,6 @@ fn is_of_script(event: &Event) -> bool {
     event.text("call_id").is_some_and(|id| id.contains('/'))
 }
 
-/// True for an edit of OpenClaw of which only the file is known.
-fn names_file_alone(edit: &Event) -> bool {
-    let members = ["before_range", "after_range", "after_hash"];
-    edit.text("op") != Some("delete") && !members.iter().any(|member| edit.has(member))
-}
-
 /// True for an edit of which a diff is known.
 fn is_diff(edit: &Event) -> bool {
     edit.text("op") == Some("update") && has_no_file_hash(edit)
@@ -130,10 +115,10 @@ fn is_blocked(result: &Event) -> bool {
 }
 
 /// The log as a version of the format would be that is later than these.
-fn with_format(text: &str, known: &[u64]) -> Option<String> {
+fn with_format(text: &str, known: &[Format]) -> Option<String> {
     let version = |format: u64| format!("\"version\":{format}");
-    let later = version(known.last()? + 1);
-    let mut known = known.iter().map(|format| version(*format));
+    let later = version(known.last()?.0 + 1);
+    let mut known = known.iter().map(|(format, _)| version(*format));
     let found = known.find(|known| text.contains(known))?;
     Some(text.replacen(&found, &later, 1))
 }

@@ -6,7 +6,7 @@ use memchr::memmem;
 
 use super::format::mark;
 use super::readers::Header;
-use super::revisions;
+use super::revisions::{FORMAT, Format};
 use crate::shared::time::tape_time;
 use crate::shared::value::{StructuralIndex, Value, count, has_members, owned, parse, raw_str};
 
@@ -14,6 +14,15 @@ use crate::shared::value::{StructuralIndex, Value, count, has_members, owned, pa
 const HEADER: &[&str] = &["type", "version", "id", "timestamp", "cwd"];
 /// Members that lines of other harnesses have beside these.
 const OTHERS: [&str; 3] = ["sessionId", "session_id", "message"];
+/// At most this many lines of a head are searched for what OpenClaw adds.
+const MAX_LINES: usize = 64;
+
+/// Whose sessions are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    Pi,
+    OpenClaw,
+}
 
 /// Reads the header, if the head begins with one.
 fn with_header<T>(head: &Head<'_>, then: impl FnOnce(Value<'_>) -> T) -> Option<T> {
@@ -26,10 +35,7 @@ fn with_header<T>(head: &Head<'_>, then: impl FnOnce(Value<'_>) -> T) -> Option<
     (has_members(value, HEADER) && !is_other).then(|| then(value))
 }
 
-/// At most this many lines of a head are searched for what OpenClaw adds.
-const MAX_LINES: usize = 64;
-
-/// The mark of OpenClaw on a line.
+/// What a line has that only OpenClaw writes.
 fn mark_of_claw(line: &str) -> Option<&'static str> {
     let may_be = |name: &str| memmem::find(line.as_bytes(), name.as_bytes()).is_some();
     if !may_be("\"model-snapshot\"") && !may_be("\"__openclaw\"") {
@@ -44,50 +50,47 @@ fn mark_of_claw(line: &str) -> Option<&'static str> {
     has("message", "__openclaw").then_some(mark::OWN)
 }
 
-/// Evidence if the head begins with the header of a session of OpenClaw: an entry behind it has what only OpenClaw writes.
-pub(super) fn probe_claw(head: &Head<'_>) -> Option<Evidence> {
+/// True if the line behind the header is no entry: what `pi --mode json` prints begins with the same line.
+fn is_printed(head: &Head<'_>) -> bool {
+    let mut index = StructuralIndex::default();
+    let second = head.lines().nth(1);
+    second
+        .and_then(|line| parse(line, &mut index).ok())
+        .is_some_and(|line| has_members(line, &["type"]) && !has_members(line, &["parentId"]))
+}
+
+/// Evidence if the head begins with the header of a session of this family: OpenClaw's, if an entry has what only OpenClaw writes, else Pi's.
+pub(super) fn probe(head: &Head<'_>, family: Family) -> Option<Evidence> {
     with_header(head, |_| ())?;
     let lines = head.lines().skip(1).take(MAX_LINES);
     let mut marks: Vec<&str> = lines.filter_map(mark_of_claw).collect();
     marks.sort_unstable();
     marks.dedup();
-    (!marks.is_empty()).then_some(Evidence {
+    let found = match marks.is_empty() {
+        false => Family::OpenClaw,
+        true if is_printed(head) => return None,
+        true => {
+            marks.push(mark::HEADER);
+            Family::Pi
+        }
+    };
+    (found == family).then_some(Evidence {
         marks,
         framing: Framing::Lines,
     })
 }
 
-/// Evidence if the head begins with the header of a session of Pi. What `pi --mode json` prints begins with the same line, and has no
-/// entries behind it.
-pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
-    with_header(head, |_| ())?;
-    if probe_claw(head).is_some() {
-        return None;
-    }
-    let second = head.lines().nth(1);
-    let mut index = StructuralIndex::default();
-    let is_printed = second
-        .and_then(|line| parse(line, &mut index).ok())
-        .is_some_and(|line| has_members(line, &["type"]) && !has_members(line, &["parentId"]));
-    (!is_printed).then(|| Evidence {
-        marks: vec![mark::HEADER],
-        framing: Framing::Lines,
-    })
-}
-
-/// Session, start, and the schema if the version of the format is known. No log has the version of the harness.
-pub(super) fn identify(head: &Head<'_>, is_claw: bool) -> Identity {
+/// Session, start, and the schema if the version of the format is one of these. No log has the version of the harness.
+pub(super) fn identify(head: &Head<'_>, formats: &[Format]) -> Identity {
     with_header(head, |value| {
         let header = Header::lenient(value);
+        // A version that is no number is a fault of the header.
+        let version = count(header.version()).unwrap_or(FORMAT);
+        let format = formats.iter().find(|(number, _)| *number == version);
         Identity {
             session_id: owned(header.id()),
             start: tape_time(header.timestamp()).map(|time| time.into_owned()),
-            // A version that is no number is a fault of the header.
-            schema: match count(header.version()) {
-                None | Some(revisions::FORMAT) => Some(revisions::TREE),
-                Some(revisions::CLAW_FORMAT) if is_claw => Some(revisions::CLAW_TREE),
-                Some(_) => None,
-            },
+            schema: format.map(|(_, schema)| *schema),
             ..Identity::default()
         }
     })

@@ -34,6 +34,7 @@ mod tests;
 
 from_tables!("pi");
 
+use detect::Family;
 use emit::dispatch::Events;
 use format::mark;
 use notes::Notes;
@@ -68,7 +69,7 @@ static ADAPTER: LogAdapter = PI;
 const PI: LogAdapter = LogAdapter {
     descriptor: &descriptor::DESCRIPTOR,
     marks: &[mark::HEADER],
-    probe: detect::probe,
-    identify: |head| detect::identify(head, false),
+    probe: |head| detect::probe(head, Family::Pi),
+    identify: |head| detect::identify(head, revisions::FORMATS),
     conversion: |init| Log::<Notes, _>::boxed(Events::new(init.context)),
 };

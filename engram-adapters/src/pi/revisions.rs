@@ -3,13 +3,16 @@
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
 
-/// The version of the format in the header of a session.
+/// A version of the format, as a header has it, and its name on a tape.
+pub(super) type Format = (u64, &'static str);
+/// That of Pi, and of OpenClaw before 2026.9.6.
 pub(super) const FORMAT: u64 = 3;
-/// Its name on a tape.
 pub(super) const TREE: &str = "session-3";
-/// The version of OpenClaw 2026.9.6, and its name on a tape.
-pub(super) const CLAW_FORMAT: u64 = 4;
+/// That of OpenClaw 2026.9.6.
 pub(super) const CLAW_TREE: &str = "session-4";
+/// All of OpenClaw, and those of Pi.
+pub(super) const CLAW_FORMATS: &[Format] = &[(FORMAT, TREE), (4, CLAW_TREE)];
+pub(super) const FORMATS: &[Format] = &[(FORMAT, TREE)];
 
 /// The claims for it.
 pub(super) const CLAIMS: Coverage = Coverage {

@@ -135,3 +135,61 @@ fn tools_that_are_removed_are_named() {
     assert_eq!(tape[3]["name"], "tools_removed");
     assert_eq!(tape[3]["text"], r#"[{"name":"lab"}]"#);
 }
+
+/// The edits of a call of OpenClaw that succeeded, and what else is known of its files.
+fn changes(tool: &str, args: &str, details: &str) -> Vec<Value> {
+    let call = format!(
+        r#"{{"type":"message","id":"b","parentId":"a","timestamp":"2026-11-28T10:00:02.000Z","message":{{"role":"assistant","content":[{{"type":"toolCall","id":"c","name":"{tool}","arguments":{args}}}],"api":"x","provider":"p","model":"m","usage":{{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}}},"stopReason":"toolUse","timestamp":2}}}}"#
+    );
+    let result = format!(
+        r#"{{"type":"message","id":"d","parentId":"b","timestamp":"2026-11-28T10:00:03.000Z","message":{{"role":"toolResult","toolCallId":"c","toolName":"{tool}","content":[{{"type":"text","text":"done"}}],"details":{details},"isError":false,"timestamp":3,"__openclaw":{{}}}}}}"#
+    );
+    let tape = convert(&[HEADER, PROMPT, &call, &result], Policy::Strict).unwrap();
+    let kinds = ["code.edit", "span.link"];
+    let of_files = |event: &Value| kinds.contains(&event["k"].as_str().unwrap_or_default());
+    tape.into_iter().filter(of_files).collect()
+}
+
+#[test]
+fn a_patch_has_the_lines_that_it_changes() {
+    let patch = "*** Begin Patch\n*** Add File: a\n+x\n+y\n*** Update File: b\n*** Move to: c\n@@\n k\n-o\n+n\n k\n+m\n*** Delete File: d\n*** End Patch";
+    let args = serde_json::json!({ "input": patch }).to_string();
+    let found = changes("apply_patch", &args, "{}");
+    let facts = |event: &Value| {
+        let op = event["op"].as_str().unwrap_or("link").to_owned();
+        (op, event["file"].as_str().unwrap_or_default().to_owned())
+    };
+    let of = |op: &str, file: &str| (op.to_owned(), file.to_owned());
+    assert_eq!(
+        found.iter().map(facts).collect::<Vec<_>>(),
+        [
+            of("create", "/p/a"),
+            of("move", "/p/b"),
+            of("link", ""),
+            of("update", "/p/c"),
+            of("update", "/p/c"),
+            of("delete", "/p/d")
+        ]
+    );
+    let hash = |text: &str| engram_core::hash::Hash::of_text(text).to_string();
+    assert_eq!(found[0]["file_after_hash"], hash("x\ny\n"));
+    assert_eq!(found[2]["to_file"], "/p/c");
+    assert_eq!(found[3]["before_hash"], hash("o"));
+    assert_eq!(found[3]["after_hash"], hash("n"));
+    assert_eq!(found[4]["after_hash"], hash("m"));
+    assert!(found[4]["before_hash"].is_null() && found[4]["basis"] == "snippet");
+}
+
+#[test]
+fn an_edit_whose_details_were_cut_is_what_was_asked_for() {
+    let args =
+        r#"{"path":"a","edits":[{"oldText":"o\n","newText":"n\n"},{"oldText":"p","newText":""}]}"#;
+    let found = changes("edit", args, r#"{"persistedDetailsTruncated":true}"#);
+    let hash = |text: &str| engram_core::hash::Hash::of_text(text).to_string();
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[0]["after_hash"], hash("n\n"));
+    assert_eq!(found[1]["before_hash"], hash("p"));
+    // An extension may leave the diff out, and change the arguments too.
+    let found = changes("edit", args, "{}");
+    assert_eq!((found.len(), &found[0]["basis"]), (1, &Value::Null));
+}

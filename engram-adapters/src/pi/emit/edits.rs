@@ -8,13 +8,14 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use super::state::FileCall;
-use crate::shared::patch::{ChangedRun, FileChange, begin_patch, unified_runs};
-use crate::shared::spans::{set_after, set_run, set_run_ranges, set_whole_file};
-use crate::shared::value::{is_true, text};
+use crate::shared::patch::{ChangedRun, FileChange, Snippet, begin_patch, unified_runs};
+use crate::shared::spans::{set_after, set_run, set_run_ranges, set_snippet, set_whole_file};
+use crate::shared::value::{Value, is_true, text};
 
 const DETAILS: Pointer<'static> = Pointer::At("/message/details");
 
-/// An edit, one event for each changed run of lines. Without a diff (an extension may leave it out) only the file is known.
+/// An edit, one event for each changed run of lines. Without a diff (an extension may leave it out) only the file is known, or what was asked for
+/// where OpenClaw cut the details of the result.
 pub fn edit(file: Text<'_>, call: &FileCall<'_>, out: &mut Emitter<'_>) {
     let decoded = |field| text(field).map(|text| text.decode_lossy());
     let (patch, shown) = (decoded(call.details.patch()), decoded(call.details.diff()));
@@ -27,7 +28,17 @@ pub fn edit(file: Text<'_>, call: &FileCall<'_>, out: &mut Emitter<'_>) {
         ..CodeEdit::new(EditOp::Update, file)
     };
     let Some(runs) = runs else {
-        out.emit(event(), DETAILS);
+        let asked = call.args.edits().filter(|_| is_true(call.details.cut()));
+        for edit in asked.into_iter().flat_map(Value::elements) {
+            let text = |name| text(edit.member(name)).map(|text| text.decode_lossy());
+            let (old, new) = (text("oldText"), text("newText"));
+            let mut event = event();
+            set_snippet(&mut event, old.as_deref(), new.as_deref());
+            out.emit(event, DETAILS);
+        }
+        if asked.is_none() {
+            out.emit(event(), DETAILS);
+        }
         return;
     };
     for run in runs {
@@ -111,25 +122,30 @@ fn numbered(line: &str) -> Option<Option<(char, u64, &str)>> {
     Some(Some((sign, number, rest[digits..].strip_prefix(' ')?)))
 }
 
-/// The files of a patch (`apply_patch` of OpenClaw). Its lines have no numbers, and may be found with other white space: a file has its name alone.
-pub fn patch(text: &str, call_id: Option<Text<'_>>, mut emit: impl FnMut(CodeEdit<'_>)) {
+/// The files of a patch (`apply_patch` of OpenClaw), and where a moved one went. Its lines have no numbers, and those around a change stay as they
+/// are in the file: a changed file has snippets of the changed lines alone. An added file was not there before.
+pub fn patch(text: &str, mut emit: impl FnMut(CodeEdit<'_>, Option<&str>)) {
     for file in begin_patch(text).unwrap_or_default() {
-        let ops = match file.change {
-            FileChange::Add(_) => [Some((EditOp::Create, file.path)), None],
-            FileChange::Delete => [Some((EditOp::Delete, file.path)), None],
-            FileChange::Update { move_to: None, .. } => [Some((EditOp::Update, file.path)), None],
-            FileChange::Update {
-                move_to: Some(to), ..
-            } => [
-                Some((EditOp::Delete, file.path)),
-                Some((EditOp::Create, to)),
-            ],
-        };
-        for (op, path) in ops.into_iter().flatten() {
-            emit(CodeEdit {
-                call_id,
-                ..CodeEdit::new(op, Text::Plain(path))
-            });
+        let edit = |op| CodeEdit::new(op, Text::Plain(file.path));
+        match &file.change {
+            FileChange::Add(lines) => {
+                let text: String = lines.iter().flat_map(|line| [*line, "\n"]).collect();
+                let mut event = edit(EditOp::Create);
+                set_whole_file(&mut event, &text);
+                emit(event, None);
+            }
+            FileChange::Delete => emit(edit(EditOp::Delete), None),
+            FileChange::Update { move_to, hunks } => {
+                if move_to.is_some() {
+                    emit(edit(EditOp::Move), *move_to);
+                }
+                let path = Text::Plain(move_to.unwrap_or(file.path));
+                for (before, after) in hunks.iter().flat_map(Snippet::changes) {
+                    let mut event = CodeEdit::new(EditOp::Update, path);
+                    set_snippet(&mut event, before.as_deref(), after.as_deref());
+                    emit(event, None);
+                }
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use engram_core::emit::Pointer;
-use engram_core::event::{CodeEdit, ImplicitInput, Meta, SideFile, Status, ToolResult};
+use engram_core::event::{CodeEdit, ImplicitInput, Meta, SideFile, SpanLink, Status, ToolResult};
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
@@ -169,11 +169,21 @@ fn file_events(
         return;
     };
     if let Some(input) = text(args.input()).filter(|_| tool == "apply_patch") {
-        let input = input.decode_lossy();
-        patch(&input, text(message.call_id()), |event| {
-            let file = event.file;
-            state.with_file(record.number, file, out, |file, out| {
-                out.emit(CodeEdit { file, ..event }, Pointer::At("/message/details"));
+        let call_id = text(message.call_id());
+        patch(&input.decode_lossy(), |event, moved_to| {
+            state.with_file(record.number, event.file, out, |file, out| {
+                let at = Pointer::At("/message/details");
+                out.emit(
+                    CodeEdit {
+                        call_id,
+                        file,
+                        ..event
+                    },
+                    at,
+                );
+                if let Some(to) = moved_to {
+                    out.emit(SpanLink::of_move(call_id, file, Text::Plain(to)), at);
+                }
             });
         });
         return;
