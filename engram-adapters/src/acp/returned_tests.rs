@@ -1,4 +1,4 @@
-//! What claude-agent-acp sends beside the protocol, as it was recorded, and files that a client reads and writes.
+//! What claude-agent-acp sends beside the protocol, as it was recorded.
 
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
@@ -110,64 +110,4 @@ fn the_tokens_of_sub_agents_are_in_those_of_the_models() {
         usages,
         expected.map(|(model, input)| (json!(model), json!(input)))
     );
-}
-
-#[test]
-fn texts_that_the_client_reads_and_writes_for_a_call_are_those_of_the_file() {
-    let request = |id: u64, method: &str, more: Value| {
-        let mut params = json!({"sessionId": "s", "path": "/p/a"});
-        params
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        (false, json!({"id": id, "method": method, "params": params}))
-    };
-    let done = |id: u64, result: Value| (true, json!({"id": id, "result": result}));
-    let call = |kind: &str, status: &str| {
-        update(
-            "s",
-            json!({"sessionUpdate": kind, "toolCallId": "c", "kind": "edit", "status": status, "locations": [{"path": "/p/a"}],
-                   "content": [{"type": "diff", "path": "/p/a", "oldText": "b", "newText": "c"}]}),
-        )
-    };
-    // As Kimi Code does it: the change is a part, and the client reads and writes the whole file.
-    let edit_as = |writes: u64, read: Value, how: &Value| {
-        let mut messages = vec![call("tool_call", "pending")];
-        messages.push(request(1, "fs/read_text_file", read));
-        messages.push(done(1, json!({"content": "a\nb\n"})));
-        for id in 2..2 + writes {
-            messages.push(request(
-                id,
-                "fs/write_text_file",
-                json!({"content": "a\nc\n", "_meta": how}),
-            ));
-            messages.push(done(id, Value::Null));
-        }
-        messages.push(call("tool_call_update", "completed"));
-        let tape = convert(&log(&messages), Policy::Strict).unwrap();
-        let [edit] = &events(&tape, "code.edit")[..] else {
-            panic!("{tape:?}")
-        };
-        (
-            edit["after_range"].clone(),
-            edit.get("file_before_hash").is_some(),
-        )
-    };
-    let edit = |writes, read| edit_as(writes, read, &Value::Null);
-    assert_eq!(edit(1, json!({})), (json!([2, 2]), true));
-    // As Qwen Code says how the file was.
-    for (how, is_known) in [
-        (
-            json!({"bom": false, "encoding": "utf-8", "lineEnding": "lf"}),
-            true,
-        ),
-        (json!({"lineEnding": "crlf"}), false),
-        (json!({"bom": true}), false),
-        (json!({"encoding": "gbk"}), false),
-    ] {
-        assert_eq!(edit_as(1, json!({}), &how).1, is_known, "{how}");
-    }
-    assert_eq!(edit(1, json!({"limit": 2})), (Value::Null, false));
-    assert_eq!(edit(2, json!({})), (Value::Null, false));
-    assert_eq!(edit(0, json!({})), (Value::Null, false));
 }
