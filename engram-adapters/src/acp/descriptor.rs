@@ -32,12 +32,12 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "result.no_exit",
-        reason: "an exit code is in the log only where the agent adds it to its output (Copilot CLI, Kilo, Qwen Code)",
+        reason: "an exit code is in the log only where the result has a member for it (Copilot CLI, Kilo, Qwen Code); Kimi Code says it in words behind the output",
         fixture: "1/kimi",
     },
     Gap {
         code: "read.no_lines",
-        reason: "the protocol has the file of a read, and not its lines",
+        reason: "the protocol has the file of a read; its lines only where the agent adds them (Copilot CLI, Kilo, OpenCode, Vibe)",
         fixture: "1/kimi",
     },
     Gap {
@@ -48,7 +48,7 @@ const GAPS: &[Gap] = &[
     Gap {
         code: "edit.region",
         reason: "the old and the new text of a change are a part of the file or the whole file, as the agent likes: without a proof which, they are a \
-                 snippet, without lines and without a hash of the file",
+                 snippet, without lines and without a hash of the file, and one snippet where all places with a text are changed",
         fixture: "1/kimi",
     },
 ];
@@ -56,7 +56,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "acp",
-    adapter_version: "0.1.4",
+    adapter_version: "0.1.5",
     harness_family: "acp",
     matrix: MATRIX,
     schema_detection_strategy: "The answer to `initialize` has the version of the protocol. The agent's own name and version are on the tape as the \

@@ -24,6 +24,7 @@ mod emit {
     pub mod files;
     pub mod output;
     pub mod session;
+    pub mod shown;
     pub mod state;
     pub mod usage;
     pub mod words;

@@ -10,7 +10,6 @@ use crate::shared::log::{Log, LogAdapter};
 mod certification;
 mod descriptor;
 mod detect;
-mod diff;
 mod emit {
     //! Step 3: from records and their decisions to events.
 

@@ -7,13 +7,13 @@ use engram_core::text::{Text, canonical_json};
 use engram_core::tool_kind::ToolKind;
 
 use super::descriptor::TOOLS;
-use super::diff::sections;
 use super::format::EventKind;
 use super::readers::{
     Answer, Context, Counts, End, Event, Notice, Output, Prompt, Request, Session, Shell, Start,
 };
 use crate::shared::log::LogNotes;
 use crate::shared::pending_calls::PendingCalls;
+use crate::shared::shown::sections;
 use crate::shared::time::{millis, tape_time};
 use crate::shared::value::{
     Field, Value, elements, has_members, is_true, non_empty_text, owned, raw_str, required, text,
@@ -65,13 +65,42 @@ pub(super) enum Fact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Note {
     pub number: usize,
+    /// The run that wrote the record.
+    pub run: usize,
     pub fact: Fact,
+}
+
+/// How many runs may write at the same time.
+const MAX_RUNS: usize = 16;
+
+/// The runs of a session, by the key of the last record of each. Two may go on with a session at the same time: a record names the one before it in
+/// its own run.
+#[derive(Debug, Default)]
+struct Runs(Vec<u64>);
+
+impl Runs {
+    /// The run of a record.
+    fn of(&mut self, kind: EventKind, event: &Event<'_>) -> usize {
+        let id = hash64(raw_str(event.id()));
+        let begins = matches!(kind, EventKind::SessionStart | EventKind::SessionResume);
+        if begins || self.0.is_empty() {
+            self.0.push(id);
+            return self.0.len() - 1;
+        }
+        let parent = hash64(raw_str(event.parent()));
+        let mut last = (0..self.0.len()).rev().take(MAX_RUNS);
+        let run = last.find(|run| self.0[*run] == parent);
+        let run = run.unwrap_or(self.0.len() - 1);
+        self.0[run] = id;
+        run
+    }
 }
 
 /// The notes of a session.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub facts: Vec<Note>,
+    runs: Runs,
     /// Where calls of tools that change files begin, by call.
     editors: PendingCalls<usize>,
     cwd: String,
@@ -84,8 +113,10 @@ impl LogNotes for Notes {
         let data = event.data().filter(|data| data.is_object());
         let data = data.ok_or_else(|| Fault::malformed("/data", "an object", "nothing"))?;
         let facts = self.facts(kind, data, &event, record.number)?;
+        let run = self.runs.of(kind, &event);
         let note = |fact| Note {
             number: record.number,
+            run,
             fact,
         };
         self.facts.extend(facts.into_iter().map(note));

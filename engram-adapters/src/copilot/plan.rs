@@ -1,5 +1,7 @@
 //! Step 2: which records say again what others say, where the tokens of a response stand, and what happened between two prompts.
 
+use std::collections::BTreeMap;
+
 use engram_core::keys::{KeyMap, PlaceMap, key_map};
 
 use super::notes::{Fact, Note, Notes};
@@ -12,6 +14,8 @@ pub(super) struct Turn {
     pub snapshot: usize,
     /// The changes of files by calls: the file, the record of the change, and the record in which the call begins.
     pub changes: Vec<(u64, usize, Option<usize>)>,
+    /// The files that calls of another run changed at the same time.
+    pub beside: Vec<u64>,
     /// The commands that name a file, by file.
     pub named: Vec<(u64, usize)>,
 }
@@ -154,53 +158,65 @@ fn prompts(facts: &[Note], snapshots: &[Snapshot], plan: &mut Plan) -> PlaceMap<
     found
 }
 
+/// A turn that goes on: the record of its prompt, and its last record so far.
+struct Open {
+    prompt: usize,
+    last: usize,
+    turn: Turn,
+}
+
 fn turns(facts: &[Note], snapshots: &PlaceMap<usize, usize>, plan: &mut Plan) {
-    let mut now: Option<(usize, usize, Turn)> = None;
+    let mut now: BTreeMap<usize, Open> = BTreeMap::new();
+    let mut done = Vec::new();
     for note in facts {
+        let open = now.get_mut(&note.run);
         match note.fact {
             // A prompt that steers has no snapshot of its own (1.0.102: recorded).
-            Fact::Prompted { steers: true, .. } if !snapshots.contains_key(&note.number) => {
-                if let Some((_, last, _)) = &mut now {
-                    *last = note.number;
+            Fact::Prompted { steers, .. } if !steers || snapshots.contains_key(&note.number) => {
+                done.extend(now.remove(&note.run).map(|open| (note.run, open)));
+                if let Some(snapshot) = snapshots.get(&note.number) {
+                    let open = Open {
+                        prompt: note.number,
+                        last: note.number,
+                        turn: Turn {
+                            snapshot: *snapshot,
+                            ..Turn::default()
+                        },
+                    };
+                    now.insert(note.run, open);
                 }
             }
-            Fact::Prompted { .. } => {
-                close(now.take(), plan);
-                now = snapshots.get(&note.number).map(|snapshot| {
-                    let turn = Turn {
-                        snapshot: *snapshot,
-                        ..Turn::default()
-                    };
-                    (note.number, note.number, turn)
-                });
+            Fact::Prompted { .. } | Fact::Worked => {
+                if let Some(open) = open {
+                    open.last = note.number;
+                }
             }
-            Fact::Began { .. } => close(now.take(), plan),
             Fact::Changed { path, call } => {
-                if let Some((_, last, turn)) = &mut now {
-                    *last = note.number;
-                    turn.changes.push((path, note.number, call));
+                if let Some(open) = open {
+                    open.last = note.number;
+                    open.turn.changes.push((path, note.number, call));
                 }
             }
             Fact::Named { path } => {
-                if let Some((_, _, turn)) = &mut now {
-                    turn.named.push((path, note.number));
-                }
-            }
-            Fact::Worked => {
-                if let Some((_, last, _)) = &mut now {
-                    *last = note.number;
+                if let Some(open) = open {
+                    open.turn.named.push((path, note.number));
                 }
             }
             _ => {}
         }
     }
-    close(now, plan);
-}
-
-fn close(turn: Option<(usize, usize, Turn)>, plan: &mut Plan) {
-    if let Some((prompt, last, turn)) = turn {
-        plan.turns.insert(prompt, turn);
-        plan.ends.insert(last, prompt);
+    done.extend(now);
+    for (run, mut open) in done {
+        let from = facts.partition_point(|note| note.number < open.prompt);
+        let until = facts.partition_point(|note| note.number <= open.last);
+        let beside = facts[from..until].iter().filter(|note| note.run != run);
+        let changed = beside.filter_map(|note| match note.fact {
+            Fact::Changed { path, .. } => Some(path),
+            _ => None,
+        });
+        open.turn.beside = changed.collect();
+        plan.ends.insert(open.last, open.prompt);
+        plan.turns.insert(open.prompt, open.turn);
     }
 }
 
@@ -218,12 +234,17 @@ mod tests {
     }
 
     fn planned(facts: &[Fact]) -> Plan {
+        plan(&notes(facts), &[snapshot(7, None)])
+    }
+
+    /// The notes of one run.
+    fn notes(facts: &[Fact]) -> Notes {
         let note = |(number, fact): (usize, &Fact)| Note {
             number,
+            run: 0,
             fact: *fact,
         };
-        let notes = Notes::of(facts.iter().enumerate().map(note).collect());
-        plan(&notes, &[snapshot(7, None)])
+        Notes::of(facts.iter().enumerate().map(note).collect())
     }
 
     #[test]
@@ -301,6 +322,31 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_knows_what_another_run_changed_meanwhile() {
+        let prompt = |id| Fact::Prompted {
+            id,
+            time: None,
+            steers: false,
+        };
+        let changed = |path| Fact::Changed { path, call: None };
+        let facts = [
+            (0, prompt(7)),
+            (1, prompt(8)),
+            (1, changed(5)),
+            (0, changed(6)),
+            (1, changed(9)),
+        ];
+        let note = |(number, (run, fact))| Note { number, run, fact };
+        let notes = Notes::of((0..).zip(facts).map(note).collect());
+        let plan = plan(&notes, &[snapshot(7, None)]);
+        let turn = &plan.turns[&0];
+        assert_eq!(
+            (&turn.changes, &turn.beside),
+            (&vec![(6, 3, None)], &vec![5])
+        );
+    }
+
+    #[test]
     fn a_snapshot_whose_id_is_not_of_one_prompt_is_that_of_the_last_prompt_before_it() {
         let prompt = |id, time| Fact::Prompted {
             id,
@@ -309,12 +355,8 @@ mod tests {
         };
         let of = |ids: [u64; 2]| {
             let facts = [prompt(ids[0], 10), prompt(ids[1], 20)];
-            let notes: Vec<Note> = (0..)
-                .zip(facts)
-                .map(|(number, fact)| Note { number, fact })
-                .collect();
             let snapshots = [snapshot(7, Some(15)), snapshot(8, Some(25))];
-            let found = prompts(&notes, &snapshots, &mut Plan::default());
+            let found = prompts(&notes(&facts).facts, &snapshots, &mut Plan::default());
             [found.get(&0).copied(), found.get(&1).copied()]
         };
         assert_eq!(of([7, 8]), [Some(0), Some(1)]);
@@ -333,12 +375,8 @@ mod tests {
             Fact::Rewound { time: Some(30) },
             Fact::Rewound { time: Some(50) },
         ];
-        let notes: Vec<Note> = (0..)
-            .zip(facts)
-            .map(|(number, fact)| Note { number, fact })
-            .collect();
         let snapshots = [snapshot(1, Some(15)), snapshot(7, Some(25))];
-        let plan = plan(&Notes::of(notes), &snapshots);
+        let plan = plan(&notes(&facts), &snapshots);
         assert_eq!(plan.cut.get(&1), Some(&vec![1]));
         assert_eq!((plan.cut.len(), plan.turns[&0].snapshot), (1, 0));
     }

@@ -10,6 +10,7 @@
 //! | keep the sessions of one artifact apart, map tool names to kinds | [`by_session`], [`tool_table`] |
 //! | convert times to the tape's form | [`time`] |
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
+//! | read diffs of files as a terminal shows them | [`shown`] |
 //! | read files beside an artifact | [`neighbours`], [`remembered`] |
 //! | split words from what a harness puts around them | [`wrappers`] |
 //! | search long texts, describe attached media, know the channel of a text | [`search`], [`media`], [`phase`] |
@@ -29,6 +30,7 @@ pub mod phase;
 pub mod remembered;
 pub mod search;
 pub mod seen;
+pub mod shown;
 pub mod spans;
 pub mod stated;
 pub mod time;

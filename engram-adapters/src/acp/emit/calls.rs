@@ -1,7 +1,7 @@
 //! Calls, the questions about them, and their results.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Decision, Meta, Status, ToolCall, ToolResult};
+use engram_core::event::{Decision, ImplicitInput, Meta, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
@@ -16,7 +16,8 @@ use crate::acp::message::{at, key};
 use crate::acp::notes::name_of;
 use crate::acp::plan::CallPlan;
 use crate::acp::readers::Call;
-use crate::shared::value::{Value, elements, owned, raw_str, text};
+use crate::shared::shown::{Returned, returned};
+use crate::shared::value::{Field, Value, elements, owned, raw_str, text};
 
 /// The kind of a call: by its name, else by the word of the protocol for what it does.
 fn kind_of(tool: &str, word: &str) -> ToolKind {
@@ -153,6 +154,8 @@ fn result(
     };
     let said = output(update, status == Status::Ok || exit.is_some());
     let raw = update.output();
+    let stdout = said.stdout.as_deref().unwrap_or_default();
+    let (printed, behind) = parted(raw, stdout, exit.is_some());
     let is_cut = |path| {
         raw.and_then(|raw| at(raw, path))
             .is_some_and(Value::is_true)
@@ -162,14 +165,41 @@ fn result(
         call_id: text(update.id()),
         status: Some(status),
         exit,
-        stdout: said.stdout.as_deref().map(Text::Plain),
+        stdout: non_empty(printed),
         stderr: said.stderr.as_deref().map(Text::Plain),
         truncated: is_cut("truncated") || is_cut("metadata/truncated"),
         attachments: images(update),
         ..ToolResult::default()
     };
     out.emit(event, Pointer::At("/m/params/update"));
+    if let Some(behind) = non_empty(behind) {
+        let input = ImplicitInput::of_text("tool_result", Some(behind));
+        out.emit(Meta::Context(input), Pointer::At("/m/params/update"));
+    }
     if is_ok {
         file_events((connection, state), record, (plan, update), out);
     }
+}
+
+fn non_empty(text: &str) -> Option<Text<'_>> {
+    Some(Text::Plain(text)).filter(|_| !text.is_empty())
+}
+
+/// In the place of the output of a command that printed nothing (Kilo, OpenCode).
+const NO_OUTPUT: &str = "(no output)";
+
+/// What a tool printed, and what the agent says behind it or in its place.
+fn parted<'o>(raw: Field<'_>, stdout: &'o str, ran: bool) -> (&'o str, &'o str) {
+    let has = |path| raw.is_some_and(|raw| at(raw, path).is_some());
+    if stdout == NO_OUTPUT && has("metadata/exit") {
+        return ("", stdout);
+    }
+    // Copilot CLI.
+    if !has("detailedContent") {
+        return (stdout, "");
+    }
+    let Returned {
+        printed, behind, ..
+    } = returned(stdout, ran);
+    (printed, behind)
 }

@@ -7,6 +7,7 @@ use engram_core::keys::hash64;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
+use super::shown;
 use super::state::{Connection, State};
 use crate::acp::call_line::read;
 use crate::acp::message::at;
@@ -47,6 +48,15 @@ pub fn file_events(
     let word = read(record, plan.kind, |call| raw_str(call.kind()).to_owned());
     let place = read(record, plan.place, |call| owned(place_of(call))).flatten();
     let content = read(record, Some(plan.args), written).flatten();
+    let of = (
+        word.as_deref().unwrap_or_default(),
+        place.as_deref(),
+        content.as_deref(),
+    );
+    if let shown::Diff::Told = shown::file_events((connection, record, plan), update, of, out) {
+        state.files.extend(place.as_deref().map(hash64));
+        return;
+    }
     let texts = texts(connection, record, &plan.by_client).or_else(|| {
         let of = |call: &Call<'_>| returned(connection, call);
         read(record, plan.response, of).flatten()

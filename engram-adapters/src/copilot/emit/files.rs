@@ -9,11 +9,11 @@ use std::borrow::Cow;
 use engram_core::keys::KeyMap;
 use engram_core::steps::Lookup;
 
-use crate::copilot::diff::{Section, sections};
 use crate::copilot::notes::path_key;
 use crate::copilot::plan::Turn;
 use crate::copilot::readers::{End, FileArgs, Output, Start};
 use crate::copilot::snapshots::{Changed, Image, Snapshots, is_content};
+use crate::shared::shown::{Section, Texts, created, sections};
 use crate::shared::spans::with_unix_line_ends;
 use crate::shared::value::text;
 
@@ -28,8 +28,6 @@ pub struct TurnFiles {
 
 /// The record of a change, and that in which its call begins.
 type Change = (usize, Option<usize>);
-/// The text of a file before a change and after it.
-pub type Texts = (Option<String>, Option<String>);
 
 impl TurnFiles {
     /// The files of a turn that begins.
@@ -157,15 +155,6 @@ fn applied(
     }
     new.extend(old.get(done..)?.iter().copied());
     Some(Some(new.join("\n")))
-}
-
-/// The text of a file that was created.
-pub fn created(section: &Section<'_>, written: Option<&str>) -> Option<String> {
-    if let Some(written) = written {
-        return Some(unix(written.to_owned()));
-    }
-    let runs = section.runs().unwrap_or_default();
-    runs.first().map(|run| run.after.join("\n"))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::state::State;
 use crate::copilot::descriptor::TOOLS;
 use crate::copilot::readers::{Binary, End, Exit, Failure, FileArgs, Output, PersonShell, Start};
 use crate::shared::media::base64_hash;
+use crate::shared::shown::returned;
 use crate::shared::value::{
     Value, count, elements, integer, is_true, non_empty_text, raw_str, text,
 };
@@ -25,13 +26,6 @@ const INTERRUPTED: &str = "interrupted";
 const SAVED: &str = " Saved to: ";
 /// How the names of the tools end that run commands or read what they print.
 const SHELLS: [&str; 2] = ["bash", "powershell"];
-/// How the last line behind the output of a command ends.
-const EXITED: &str = " exit code ";
-/// How that line begins if the command still runs.
-const RUNNING: [&str; 2] = ["command started in background", "command with shellId: "];
-/// What stands between an output and what hooks say about the call: this, the name of the tool, and this (1.0.102: recorded).
-const TOOL: &str = "\n\nTool \"";
-const HOOKED: &str = " Additional guidance from postToolUse hooks:\n";
 
 /// The events of a result.
 pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut Emitter<'_>) {
@@ -145,36 +139,6 @@ fn status(end: &End<'_>, exit: Option<i64>) -> Status {
         false if REFUSED.contains(&code) => Status::Denied,
         false if code == INTERRUPTED => Status::Cancelled,
         false => Status::Error,
-    }
-}
-
-/// What a tool returned, and what the harness says behind it.
-struct Returned<'t> {
-    printed: &'t str,
-    behind: &'t str,
-    /// The exit code of a command.
-    exit: Option<i64>,
-}
-
-fn returned(content: &str, is_command: bool) -> Returned<'_> {
-    let end = content.rfind(HOOKED).map(|at| at + HOOKED.len());
-    let said = end.and_then(|end| content[..end].rfind(TOOL));
-    let printed = said.map_or(content, |at| &content[..at]);
-    let (before, line) = printed.rsplit_once('\n').unwrap_or(("", printed));
-    let note = line
-        .strip_prefix('<')
-        .and_then(|line| line.strip_suffix('>'));
-    let note = note.filter(|_| is_command);
-    let exit = note.and_then(|note| note.rsplit_once(EXITED)?.1.parse().ok());
-    let is_running = note.is_some_and(|note| RUNNING.iter().any(|it| note.starts_with(it)));
-    let printed = match exit.is_some() || is_running {
-        true => before,
-        false => printed,
-    };
-    Returned {
-        printed,
-        behind: content[printed.len()..].trim_start_matches('\n'),
-        exit,
     }
 }
 

@@ -11,7 +11,7 @@ const CREATED: &str = "\ncreate file mode ";
 
 /// The section of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Section<'d> {
+pub struct Section<'d> {
     /// The file before; none if it is created.
     pub before: Option<&'d str>,
     /// The file after; none if it is deleted.
@@ -24,13 +24,13 @@ pub(super) struct Section<'d> {
 
 /// The lines of a file that a read shows: the number of the first one, and their text, divided at `\n`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown<'d> {
+pub struct Shown<'d> {
     pub first: u64,
     pub lines: Vec<&'d str>,
 }
 
 /// The sections of a diff. None if the text is no such diff.
-pub(super) fn sections(detail: &str) -> Option<Vec<Section<'_>>> {
+pub fn sections(detail: &str) -> Option<Vec<Section<'_>>> {
     let text = detail.trim_start_matches('\n').strip_prefix(SECTION)?;
     text.split("\n\ndiff --git ").map(section).collect()
 }
