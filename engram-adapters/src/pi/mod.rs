@@ -71,5 +71,5 @@ const PI: LogAdapter = LogAdapter {
     marks: &[mark::HEADER],
     probe: |head| detect::probe(head, Family::Pi),
     identify: |head| detect::identify(head, revisions::FORMATS),
-    conversion: |init| Log::<Notes, _>::boxed(Events::new(init.context)),
+    conversion: |init| Log::<Notes, _>::boxed(Events::new(Family::Pi, init.context)),
 };

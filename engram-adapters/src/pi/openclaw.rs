@@ -8,12 +8,14 @@ use engram_core::version::{Revision, VersionMatrix};
 mod store;
 
 use super::detect::{self, Family};
+use super::emit::dispatch::Events;
 use super::format::{OPENCLAW_GAPS, mark};
+use super::notes::Notes;
 use super::revisions::{CLAIMS, CLAW_FORMATS, CLAW_TREE, TREE};
 use super::{PI, descriptor};
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
-use crate::shared::log::LogAdapter;
+use crate::shared::log::{Log, LogAdapter};
 
 /// Where sessions are kept.
 const HOMES: &[HomeDirectory] = &[
@@ -39,6 +41,7 @@ static ADAPTER: LogAdapter = LogAdapter {
     marks: &[mark::SNAPSHOT, mark::OWN],
     probe: |head| detect::probe(head, Family::OpenClaw),
     identify: |head| detect::identify(head, CLAW_FORMATS),
+    conversion: |init| Log::<Notes, _>::boxed(Events::new(Family::OpenClaw, init.context)),
     ..PI
 };
 
@@ -52,7 +55,9 @@ const COVERAGE: Coverage = Coverage {
         "edit.add_over_file",
         "edit.fuzzy",
         "edit.no_file_hash",
+        "edit.patch_text",
     ]),
+    span_link: Grade::Partial(&["link.no_range"]),
     ..CLAIMS
 };
 
@@ -60,7 +65,6 @@ const COVERAGE: Coverage = Coverage {
 const OF_CLAW_TREE: Coverage = Coverage {
     code_read: Grade::Partial(&["read.no_lines", "read.no_total", "read.not_utf8"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.no_file_hash", "edit.patch_text"]),
-    span_link: Grade::Partial(&["link.no_range"]),
     ..COVERAGE
 };
 

@@ -12,6 +12,7 @@ use super::entries;
 use super::results::result;
 use super::state::State;
 use super::words::{custom_message, system, user};
+use crate::pi::detect::Family;
 use crate::pi::format::EntryKind;
 use crate::pi::notes::{Notes, kind_of};
 use crate::pi::plan::{Plan, plan};
@@ -36,9 +37,13 @@ pub struct Events {
 type StartedBy = (Option<String>, Option<String>);
 
 impl Events {
-    /// Events of a session of which its store knows this.
-    pub fn new(context: &SideInfo) -> Events {
+    /// Events of a session of this family, of which its store knows this.
+    pub fn new(family: Family, context: &SideInfo) -> Events {
         Events {
+            state: State {
+                has_patches: family == Family::OpenClaw,
+                ..State::default()
+            },
             started_by: (
                 context.parent_session_id.clone(),
                 context.parent_call_id.clone(),

@@ -168,7 +168,7 @@ fn file_events(
     let Some(args) = call.value().and_then(|value| arguments(value, place.part)) else {
         return;
     };
-    if let Some(input) = text(args.input()).filter(|_| tool == "apply_patch") {
+    if let Some(input) = text(args.input()).filter(|_| tool == "apply_patch" && state.has_patches) {
         let call_id = text(message.call_id());
         patch(&input.decode_lossy(), |event, moved_to| {
             state.with_file(record.number, event.file, out, |file, out| {

@@ -33,6 +33,8 @@ pub struct State {
     pub stated: Stated,
     /// The files that a call has read or changed, by path.
     pub files: KeySet,
+    /// The harness has a tool that applies patches. Of an extension with its name nothing is known.
+    pub has_patches: bool,
     /// The last record that is a copy of another session.
     pub last_copy: Option<usize>,
 }
