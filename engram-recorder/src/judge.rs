@@ -87,19 +87,43 @@ pub fn nearest(harness: &str, version: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Copies recordings with another version number. A database keeps its layout, so it is changed only if both numbers are as long.
+/// Copies recordings with another version number. A database keeps its layout, so it is changed only if both numbers are as long. What was not yet
+/// written to it is written first: the log of a database has check sums.
 fn copy_as(from: &Path, to: &Path, version: &str, other: &str) -> Result<(), RecorderError> {
     for path in engram_conformance::files(from) {
         let bytes = std::fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
+        write(&to.join(path.strip_prefix(from).unwrap_or(&path)), &bytes)?;
+    }
+    for path in engram_conformance::files(to) {
+        let read = || std::fs::read(&path).map_err(|error| RecorderError::io(&path, &error));
+        // A log that is gone with its database.
+        if !path.exists() {
+            continue;
+        }
+        if read()?.starts_with(DATABASE) {
+            write_all(&path).map_err(|error| {
+                RecorderError::new(Fault::Misconfigured, format!("{}: {error}", path.display()))
+            })?;
+        }
+        let bytes = read()?;
         let is_text = std::str::from_utf8(&bytes).is_ok();
         let bytes = if is_text || version.len() == other.len() {
             replaced(&bytes, version.as_bytes(), other.as_bytes())
         } else {
             bytes
         };
-        write(&to.join(path.strip_prefix(from).unwrap_or(&path)), &bytes)?;
+        write(&path, &bytes)?;
     }
     Ok(())
+}
+
+/// How the file of a database begins.
+const DATABASE: &[u8] = b"SQLite format 3\0";
+
+/// Writes what is in the log of a database to its file.
+fn write_all(path: &Path) -> rusqlite::Result<()> {
+    let database = rusqlite::Connection::open(path)?;
+    database.pragma_update(None, "journal_mode", "DELETE")
 }
 
 fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
@@ -151,4 +175,25 @@ fn tree_of_one(root: &Path) -> Result<Judged, RecorderError> {
         ));
     }
     Ok(judged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_has_what_was_not_yet_written_to_a_database() {
+        let directory = tempfile::tempdir().unwrap();
+        let (from, to) = (directory.path().join("from"), directory.path().join("to"));
+        std::fs::create_dir(&from).unwrap();
+        let writer = rusqlite::Connection::open(from.join("a.db")).unwrap();
+        let rows = "PRAGMA journal_mode=WAL; CREATE TABLE session (version TEXT); INSERT INTO session VALUES ('7.7.2');";
+        writer.execute_batch(rows).unwrap();
+        copy_as(&from, &to, "7.7.2", "7.7.7").unwrap();
+        let copy = rusqlite::Connection::open(to.join("a.db")).unwrap();
+        let version: String = copy
+            .query_row("SELECT version FROM session", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(version, "7.7.7");
+    }
 }
