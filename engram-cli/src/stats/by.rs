@@ -196,17 +196,20 @@ pub fn groups(
     prices: &Prices,
 ) -> Vec<Group> {
     let roots = Roots::new(sessions.iter().map(|(overview, _)| overview));
-    // A sub-agent counts for the project of its session, wherever it worked.
-    let projects: HashMap<SessionId, String> = sessions
-        .iter()
-        .filter(|(overview, _)| overview.agent_id.is_none() && overview.session_id.is_some())
-        .filter_map(|(overview, _)| {
-            Some((
-                roots.of(overview),
-                project_of(overview.project.as_deref()?).into_owned(),
-            ))
-        })
-        .collect();
+    // A sub-agent counts for the project of its session, wherever it worked. Of a session in several projects it is the first by name, as in SQL.
+    let mut projects: BTreeMap<SessionId, String> = BTreeMap::new();
+    for (overview, _) in &sessions {
+        let is_session = overview.agent_id.is_none() && overview.session_id.is_some();
+        let Some(directory) = overview.project.as_deref().filter(|_| is_session) else {
+            continue;
+        };
+        let name = project_of(directory);
+        let known = projects.entry(roots.of(overview));
+        let known = known.or_insert_with(|| name.clone().into_owned());
+        if *name < **known {
+            *known = name.into_owned();
+        }
+    }
     // A project has the spelling of its path that was met first.
     let mut spellings: HashMap<String, String> = HashMap::new();
     let mut groups = Groups::new();
