@@ -16,7 +16,7 @@ pub(super) const CLAIMS: Coverage = Coverage {
     msg_out: Grade::Partial(&["answer.notice"]),
     tool_call: Grade::Partial(&["call.as_executed"]),
     tool_result: Grade::Partial(&["result.no_exit"]),
-    code_read: Grade::Partial(&["read.no_lines"]),
+    code_read: Grade::Partial(&["read.no_lines", "read.no_total", "read.not_utf8"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.region"]),
     span_link: Grade::None,
 };

@@ -9,7 +9,7 @@ use super::readers::{Line, Printed};
 use super::revisions::PRINTED;
 use crate::shared::document::listed;
 use crate::shared::time::tape_time;
-use crate::shared::value::{Value, find_line, has_members, owned, raw_str};
+use crate::shared::value::{Value, find_line, has_members, owned};
 
 /// How many lines are looked at.
 const MAX_LINES: usize = 32;
@@ -53,10 +53,8 @@ fn find_run<T>(head: &Head<'_>, then: impl Fn(&Printed<'_>) -> T) -> Option<(Fra
     let has_version =
         |line: &&str| memmem::find(line.as_bytes(), b"\"qwen_code_version\"").is_some();
     let run = |line: Value<'_>| {
-        let is_init = raw_str(line.member("type")) == "system"
-            && raw_str(line.member("subtype")) == "init"
-            && has_members(line, &["session_id", "qwen_code_version"]);
-        is_init.then(|| then(&Printed::lenient(line)))
+        has_members(line, &["session_id", "qwen_code_version"])
+            .then(|| then(&Printed::lenient(line)))
     };
     let list = head.text().trim_start();
     if list.starts_with('[') {

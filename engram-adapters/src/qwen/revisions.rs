@@ -44,14 +44,7 @@ const PRINTED_CLAIMS: Coverage = Coverage {
     msg_out: Grade::Partial(&[AGENT]),
     tool_call: Grade::Partial(&[AGENT]),
     tool_result: Grade::Partial(&[AGENT, "result.display_only"]),
-    code_read: Grade::Partial(&[
-        AGENT,
-        "read.trimmed",
-        "read.not_utf8",
-        "read.shell",
-        "read.no_lines",
-        "read.no_total",
-    ]),
+    code_read: Grade::Partial(&[AGENT, "read.trimmed", "read.not_utf8", "read.no_total"]),
     code_edit: Grade::Partial(&[AGENT, "edit.shell", "edit.agent_snippet"]),
     span_link: Grade::None,
 };

@@ -87,6 +87,10 @@ const NAMES_THE_VERSION: &[(&str, &[&str])] = &[
         "line.uuid+parentUuid+sessionId+timestamp+type+provenance",
         &["/version"],
     ),
+    (
+        "printed.init.session_id+qwen_code_version",
+        &["/qwen_code_version"],
+    ),
 ];
 
 /// What a bad value is under strict policy.
