@@ -165,8 +165,10 @@ impl Notes {
                         key(update.and_then(|update| update.member("messageId"))),
                         key(agent_of(value)),
                     )),
+                    // An image is no piece of a text.
                     is_whole: kind == UpdateUserMessageChunk && is_reminder(&block)
-                        || is_notice(value),
+                        || is_notice(value)
+                        || raw_str(block.kind()) != "text",
                 }
             }
             Kind::Message(kind @ (UpdateToolCall | UpdateToolCallUpdate)) => {

@@ -369,6 +369,23 @@ fn pieces_that_are_equal_and_of_one_time_are_all_said() {
 }
 
 #[test]
+fn an_image_between_pieces_is_said() {
+    let image = json!({"sessionUpdate": "agent_message_chunk",
+                       "content": {"type": "image", "data": "aGk=", "mimeType": "image/png"}});
+    let messages = [
+        chunk("s", "agent_message_chunk", "a"),
+        update("s", image),
+        chunk("s", "agent_message_chunk", "b"),
+    ];
+    let tape = convert(&log(&messages), Policy::Strict).unwrap();
+    let said = events(&tape, "msg.out");
+    let texts: Vec<_> = said.iter().map(|said| said["text"].clone()).collect();
+    assert_eq!(texts, ["a", "b"]);
+    let name = |event: &&Value| event["name"] == "content";
+    assert_eq!(tape.iter().filter(name).count(), 1);
+}
+
+#[test]
 fn what_is_said_again_or_says_nothing_is_no_event() {
     let usage = || {
         update(

@@ -11,7 +11,7 @@ use crate::shared::tool_table::ToolTable;
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "pi",
-    adapter_version: "0.1.3",
+    adapter_version: "0.1.4",
     harness_family: "pi",
     matrix: MATRIX,
     schema_detection_strategy: "The header has the version of the format. No log has the version of Pi: what differs between versions is seen in the \

@@ -2,13 +2,17 @@
 
 use std::borrow::Cow;
 
+use std::borrow::Cow;
+
 use engram_core::emit::Pointer;
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use super::state::FileCall;
-use crate::shared::patch::{ChangedRun, FileChange, Snippet, begin_patch, unified_runs};
+use crate::shared::patch::{
+    ChangedRun, FileChange, Snippet, begin_patch, quoted_name, unified_runs,
+};
 use crate::shared::spans::{set_after, set_run, set_run_ranges, set_snippet, set_whole_file};
 use crate::shared::value::{Value, is_true, text};
 
@@ -22,7 +26,8 @@ pub fn edit(file: Text<'_>, call: &FileCall<'_>, out: &mut Emitter<'_>) {
     let runs = patch.as_deref().and_then(patch_runs);
     let runs = runs.or_else(|| shown.as_deref().and_then(shown_runs));
     // An extension may change the arguments of a call: what was written is what the patch names.
-    let file = patch.as_deref().and_then(patched).map_or(file, Text::Plain);
+    let named = patch.as_deref().and_then(patched);
+    let file = named.as_deref().map_or(file, Text::Plain);
     let event = || CodeEdit {
         call_id: call.call_id,
         ..CodeEdit::new(EditOp::Update, file)
@@ -55,8 +60,8 @@ pub fn edit(file: Text<'_>, call: &FileCall<'_>, out: &mut Emitter<'_>) {
 }
 
 /// The file that a unified diff names.
-fn patched(patch: &str) -> Option<&str> {
-    patch.lines().nth(1)?.strip_prefix("+++ ")
+fn patched(patch: &str) -> Option<Cow<'_, str>> {
+    quoted_name(patch.lines().nth(1)?.strip_prefix("+++ ")?)
 }
 
 /// The runs of a unified diff with two lines of file names before it.

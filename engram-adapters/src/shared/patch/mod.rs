@@ -3,8 +3,10 @@
 mod bare_cr;
 mod begin_patch;
 mod line;
+mod quoted_name;
 mod unified;
 
 pub use bare_cr::{LineRuns, has_bare_cr, line_runs};
 pub use begin_patch::{FileChange, FilePatch, Snippet, begin_patch};
+pub use quoted_name::quoted_name;
 pub use unified::{ChangedRun, unified_runs};
