@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use std::borrow::Cow;
-
 use engram_core::emit::Pointer;
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::steps::Emitter;
