@@ -6,12 +6,16 @@ use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
 fn convert(lines: &[Value], policy: Policy) -> Result<Vec<Value>, AdapterError> {
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    converted(&lines.join("\n"), policy)
+}
+
+fn converted(text: &str, policy: Policy) -> Result<Vec<Value>, AdapterError> {
     let options = Options {
         policy,
         ..Options::default()
     };
-    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
-    let (text, mut tape) = (lines.join("\n"), Vec::new());
+    let mut tape = Vec::new();
     crate::ingest(
         Input::new(text.as_bytes(), options.limits),
         &options,
@@ -438,6 +442,19 @@ fn an_output_of_a_command_is_framed_only_by_its_own_words() {
     );
     assert_eq!(exit("Command: rm\nDirectory: x\nExit Code: 3"), Value::Null);
     assert_eq!(exit("\nExit Code: 3"), Value::Null);
+}
+
+#[test]
+fn a_warning_among_printed_lines_is_an_error_of_its_own() {
+    let lines = printed("s", &[ends(json!({}))]);
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let log = format!("Warning: no sandbox\n{}\n", lines.join("\n"));
+    let tape = converted(&log, Policy::Strict).unwrap();
+    let warning = tape.iter().find(|event| event["label"] == "error").unwrap();
+    assert_eq!(
+        (&warning["code"], &warning["text"]),
+        (&json!("stderr"), &json!("Warning: no sandbox"))
+    );
 }
 
 #[test]

@@ -39,6 +39,12 @@ impl Conversion for Capture {
         !self.is_list
     }
 
+    /// Warnings may share the pipe of a capture. With `--yolo` there always are some (0.24.4: recorded).
+    fn cut_record(&self, text: &str) -> Option<&'static str> {
+        let is_words = text.trim_ascii().starts_with(char::is_alphabetic);
+        (is_words && !self.is_list).then_some("stderr")
+    }
+
     /// With `json` all lines are one list.
     fn items<'a>(
         &mut self,

@@ -74,6 +74,10 @@ fn part(output: &str) -> Option<Lines> {
     }
     // `at least 9` is no number.
     let ends_file = total.parse() == Ok(last);
+    let is_beyond = total.parse().is_ok_and(|total: u64| first > total);
+    if is_beyond || ends_file && content.is_empty() {
+        return None;
+    }
     let last = last - u64::from(ends_file && content.ends_with('\n'));
     Some((Range { first, last }, ends_file.then_some(last)))
 }
@@ -119,6 +123,9 @@ mod tests {
             lines(&shown("1-2 of at least 2", "a\nb")),
             Some((1, 2, None))
         );
+        // No line of the file, which ends with a line end, or which is shorter.
+        assert_eq!(lines(&shown("61-61 of 61", "")), None);
+        assert_eq!(lines(&shown("99-99 of 61", "")), None);
         // Another text of the file.
         assert_eq!(lines(&shown("1-9 of 61", "a")), None);
         assert_eq!(lines("Showing lines of a report"), None);
