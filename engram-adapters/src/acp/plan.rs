@@ -139,6 +139,10 @@ fn answers(notes: &[Note], plan: &mut Plan) {
         match *method {
             "session/new" | "session/fork" if session != 0 => {
                 plan.begins.insert(request, answer.number);
+                // What the fork has of the other session (Kilo 7.7.9).
+                let is_fork = *method == "session/fork";
+                let of_session = between().filter(|note| is_fork && note.session == session);
+                plan.replays.extend(of_session.map(numbers));
             }
             "session/load" => {
                 let of_session = between().filter(|note| note.session == *asked);

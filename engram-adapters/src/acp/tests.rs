@@ -491,7 +491,7 @@ fn the_lines_of_a_fork_are_of_the_session_that_the_answer_names() {
 }
 
 #[test]
-fn a_fork_that_the_agent_refuses_is_no_fork() {
+fn a_fork_that_the_agent_refuses_is_no_fork_and_the_history_of_one_is_replay() {
     let fork = |id: u64| json!({"id": id, "method": "session/fork", "params": {"sessionId": "s", "cwd": "/p", "mcpServers": []}});
     let messages = [
         (true, fork(3)),
@@ -500,9 +500,14 @@ fn a_fork_that_the_agent_refuses_is_no_fork() {
             json!({"id": 3, "error": {"code": -32601, "message": "Method not found"}}),
         ),
         (true, fork(4)),
+        chunk("t", "user_message_chunk", "before"),
         (false, json!({"id": 4, "result": {"sessionId": "t"}})),
+        prompt(5, "t", "now"),
     ];
     let tape = convert(&log(&messages), Policy::Strict).unwrap();
+    let prompts = events(&tape, "msg.in");
+    let replays: Vec<_> = prompts.iter().map(|prompt| &prompt["replay"]).collect();
+    assert_eq!(replays, [&json!(true), &Value::Null]);
     let forks: Vec<_> = tape
         .iter()
         .filter(|event| event.get("fork_of").is_some())
