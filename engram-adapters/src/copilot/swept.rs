@@ -3,5 +3,9 @@
 /// Oldest first.
 #[rustfmt::skip]
 pub(super) const SWEPT: &[&str] = &[
+    "1.0.87",
+    "1.0.88",
+    "1.0.89",
+    "1.0.92",
     "1.0.102",
 ];

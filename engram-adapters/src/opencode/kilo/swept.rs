@@ -3,4 +3,5 @@
 /// Oldest first.
 #[rustfmt::skip]
 pub(super) const SWEPT: &[&str] = &[
+    "7.7.7",
 ];
