@@ -14,8 +14,8 @@ use crate::interrupt;
 const TEMPORARY: (&str, &str) = (".engram-out-", ".tmp");
 /// What is younger may not have its lock yet.
 const SETTLED: Duration = Duration::from_secs(10);
-/// Where the system has its devices and the open files of processes. What is written there is added to what is there already.
-const STREAMS: [&str; 2] = ["/dev", "/proc"];
+/// Where the system has the open files of processes. What is written there is added to what is there already.
+const STREAMS: [&str; 4] = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];
 
 /// Prints a text.
 ///

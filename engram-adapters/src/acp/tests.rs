@@ -381,8 +381,26 @@ fn an_image_between_pieces_is_said() {
     let said = events(&tape, "msg.out");
     let texts: Vec<_> = said.iter().map(|said| said["text"].clone()).collect();
     assert_eq!(texts, ["a", "b"]);
-    let name = |event: &&Value| event["name"] == "content";
-    assert_eq!(tape.iter().filter(name).count(), 1);
+    let image = tape
+        .iter()
+        .find(|event| event["name"] == "content")
+        .unwrap();
+    let said = image["text"].as_str().unwrap();
+    assert!(said.contains("blake3:") && !said.contains("aGk="), "{said}");
+}
+
+#[test]
+fn a_file_that_is_as_it_was_is_not_read_again() {
+    let read = |id: &str, words: &str| {
+        let content = json!([{"type": "content", "content": {"type": "text", "text": words}}]);
+        let call = json!({"sessionUpdate": "tool_call", "toolCallId": id, "kind": "read", "status": "completed",
+                          "locations": [{"path": "/p/a"}], "rawInput": {"file_path": "/p/a"}, "content": content});
+        update("s", call)
+    };
+    let unchanged = "[File a unchanged since last read in this session and still in context.]";
+    let messages = [read("c", "a line"), read("d", unchanged)];
+    let tape = convert(&log(&messages), Policy::Strict).unwrap();
+    assert_eq!(events(&tape, "code.read").len(), 1);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use engram_core::keys::hash64;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
+use super::output::output;
 use super::shown;
 use super::state::{Connection, State};
 use crate::acp::call_line::read;
@@ -82,6 +83,7 @@ pub fn file_events(
     };
     let is_known = !state.files.insert(hash64(file.as_str()));
     match word.as_deref() {
+        Some("read") if is_unchanged(update) => {}
         Some("read") => lines(&done, &file, out),
         Some("edit") => write(&done, &file, (content.as_deref(), is_known), out),
         Some("delete") => {
@@ -319,6 +321,12 @@ fn write(
         set_whole_file(&mut event, content);
     }
     out.emit(event, UPDATE);
+}
+
+/// True if a file was not read again, since it is as it was (Qwen Code).
+fn is_unchanged(update: &Call<'_>) -> bool {
+    let said = output(update, true).stdout.unwrap_or_default();
+    said.starts_with("[File ") && said.contains(" unchanged since last read in this session")
 }
 
 /// A read, with its lines where the agent says them: Vibe, Kilo and OpenCode.

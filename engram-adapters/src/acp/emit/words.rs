@@ -165,10 +165,21 @@ fn first(
             };
             out.emit(message, pointer);
         }
-        _ if !attachments.is_empty() => {
-            let json = content.map(Value::json);
-            out.emit(Meta::system("content", json), pointer);
+        _ => {
+            for attachment in attachments {
+                let json = described(&attachment);
+                out.emit(Meta::system("content", Some(Text::Plain(&json))), pointer);
+            }
         }
-        _ => {}
     }
+}
+
+/// An image of an answer as JSON, without its bytes.
+fn described(attachment: &Attachment<'_>) -> String {
+    let of = |text: Option<Text<'_>>| text.map(|text| text.decode_lossy().into_owned());
+    let hash = attachment.hash.map(|hash| hash.to_string());
+    serde_json::json!({
+        "mimeType": of(attachment.media_type), "uri": of(attachment.name), "hash": hash, "bytes": attachment.bytes,
+    })
+    .to_string()
 }

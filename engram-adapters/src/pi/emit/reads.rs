@@ -51,10 +51,16 @@ pub fn read(file: Text<'_>, call: &FileCall<'_>, printed: Option<&str>, out: &mu
     out.emit(event, Pointer::At("/message/content"));
 }
 
+/// True for what OpenClaw says in the place of lines (2026.9.6: recorded). A file may have the same words and no other.
+fn is_no_line(printed: &str) -> bool {
+    let is_beyond = printed.starts_with("Offset ") && printed.contains(" is beyond end of file (");
+    printed == "File is empty (0 bytes)." || is_beyond && !printed.contains('\n')
+}
+
 fn lines_of<'t>(printed: &'t str, args: &FileArgs<'_>, cut: &Truncation<'_>) -> Option<Lines<'t>> {
     let first = line_number(args.offset())?.unwrap_or(1).max(1);
     let limit = line_number(args.limit())?;
-    if is_true(cut.has_no_line()) {
+    if is_true(cut.has_no_line()) || is_no_line(printed) {
         return None;
     }
     if is_true(cut.truncated()) {
@@ -142,6 +148,10 @@ mod tests {
             Some((2, 2, Some(2), "b".into()))
         );
         assert_eq!(lines("", "{}", "{}"), Some((1, 0, Some(0), String::new())));
+        let beyond = "Offset 50 is beyond end of file (20 lines total). Retry with offset <= 20.";
+        for notice in ["File is empty (0 bytes).", beyond] {
+            assert_eq!(lines(notice, "{}", "{}"), None);
+        }
         // Behind the last line end.
         assert_eq!(
             lines("", r#"{"offset":3}"#, "{}"),
