@@ -64,12 +64,10 @@ const fn registration() -> Registration {
     registration
 }
 
-static ADAPTER: LogAdapter = PI;
-
-const PI: LogAdapter = LogAdapter {
+static ADAPTER: LogAdapter = LogAdapter {
     descriptor: &descriptor::DESCRIPTOR,
     marks: &[mark::HEADER],
     probe: |head| detect::probe(head, Family::Pi),
     identify: |head| detect::identify(head, revisions::FORMATS),
-    conversion: |init| Log::<Notes, _>::boxed(Events::new(Family::Pi, init.context)),
+    conversion: |init| Log::<Notes, _>::boxed(Events::new(Family::Pi, init)),
 };

@@ -7,12 +7,12 @@ use engram_core::version::{Revision, VersionMatrix};
 #[cfg(feature = "sqlite")]
 mod store;
 
+use super::descriptor;
 use super::detect::{self, Family};
 use super::emit::dispatch::Events;
 use super::format::{OPENCLAW_GAPS, mark};
 use super::notes::Notes;
 use super::revisions::{CLAIMS, CLAW_FORMATS, CLAW_TREE, TREE};
-use super::{PI, descriptor};
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::shared::log::{Log, LogAdapter};
@@ -41,8 +41,7 @@ static ADAPTER: LogAdapter = LogAdapter {
     marks: &[mark::SNAPSHOT, mark::OWN],
     probe: |head| detect::probe(head, Family::OpenClaw),
     identify: |head| detect::identify(head, CLAW_FORMATS),
-    conversion: |init| Log::<Notes, _>::boxed(Events::new(Family::OpenClaw, init.context)),
-    ..PI
+    conversion: |init| Log::<Notes, _>::boxed(Events::new(Family::OpenClaw, init)),
 };
 
 /// The claims until 2026.9.1.
@@ -55,9 +54,7 @@ const COVERAGE: Coverage = Coverage {
         "edit.add_over_file",
         "edit.fuzzy",
         "edit.no_file_hash",
-        "edit.patch_text",
     ]),
-    span_link: Grade::Partial(&["link.no_range"]),
     ..CLAIMS
 };
 
@@ -65,6 +62,7 @@ const COVERAGE: Coverage = Coverage {
 const OF_CLAW_TREE: Coverage = Coverage {
     code_read: Grade::Partial(&["read.no_lines", "read.no_total", "read.not_utf8"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.no_file_hash", "edit.patch_text"]),
+    span_link: Grade::Partial(&["link.no_range"]),
     ..COVERAGE
 };
 

@@ -144,7 +144,8 @@ fn changes(tool: &str, args: &str, details: &str) -> Vec<Value> {
     let result = format!(
         r#"{{"type":"message","id":"d","parentId":"b","timestamp":"2026-11-28T10:00:03.000Z","message":{{"role":"toolResult","toolCallId":"c","toolName":"{tool}","content":[{{"type":"text","text":"done"}}],"details":{details},"isError":false,"timestamp":3,"__openclaw":{{}}}}}}"#
     );
-    let tape = convert(&[HEADER, PROMPT, &call, &result], Policy::Strict).unwrap();
+    let header = HEADER.replace(r#""version":3"#, r#""version":4"#);
+    let tape = convert(&[&header, PROMPT, &call, &result], Policy::Strict).unwrap();
     let kinds = ["code.edit", "span.link"];
     let of_files = |event: &Value| kinds.contains(&event["k"].as_str().unwrap_or_default());
     tape.into_iter().filter(of_files).collect()

@@ -198,8 +198,8 @@ pub(super) fn display_of(display: Field<'_>) -> &'static str {
     match raw_str(kind) {
         "shell_result" => "shell",
         "task_execution" => "task",
-        // The form of a sub-agent without its type.
-        "" if display.member("subagentName").is_some() => "task",
+        // The form of a sub-agent without its type: that of commands does not know its members.
+        "" if display.member("subagentName").is_some() => "shell",
         "" if ["fileDiff", "newContent"]
             .iter()
             .any(|name| display.member(name).is_some()) =>

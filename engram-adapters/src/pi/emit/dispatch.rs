@@ -1,6 +1,6 @@
 //! Which handler a record has, and what stands before its events.
 
-use engram_core::adapter::SideInfo;
+use engram_core::adapter::SessionInit;
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{Meta, Seq, SessionFacts};
 use engram_core::ledger::Outcome;
@@ -17,6 +17,7 @@ use crate::pi::format::EntryKind;
 use crate::pi::notes::{Notes, kind_of};
 use crate::pi::plan::{Plan, plan};
 use crate::pi::readers::{Entry, Message};
+use crate::pi::revisions::CLAW_TREE;
 use crate::shared::log::LogEvents;
 use crate::shared::stated::emit_facts;
 use crate::shared::time::tape_time;
@@ -37,11 +38,13 @@ pub struct Events {
 type StartedBy = (Option<String>, Option<String>);
 
 impl Events {
-    /// Events of a session of this family, of which its store knows this.
-    pub fn new(family: Family, context: &SideInfo) -> Events {
+    /// Events of a session of this family.
+    pub fn new(family: Family, init: &SessionInit<'_>) -> Events {
+        let context = init.context;
         Events {
             state: State {
                 has_patches: family == Family::OpenClaw,
+                has_links: init.identity.schema == Some(CLAW_TREE),
                 ..State::default()
             },
             started_by: (

@@ -35,6 +35,8 @@ pub struct State {
     pub files: KeySet,
     /// The harness has a tool that applies patches. Of an extension with its name nothing is known.
     pub has_patches: bool,
+    /// Moves are recorded in this form of the log, so that they are claimed.
+    pub has_links: bool,
     /// The last record that is a copy of another session.
     pub last_copy: Option<usize>,
 }
