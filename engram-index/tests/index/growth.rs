@@ -9,7 +9,7 @@ use engram_index::{Index, Query, Writer};
 use serde_json::Value;
 
 use crate::blame::real_files;
-use crate::recorded::{Made, all, fixtures, made, tapes_of};
+use crate::recorded::{Made, fixtures, made, tapes_of, with_all_fixtures};
 use crate::truth::{paths, truth_of};
 
 /// All answers about the files of a recording, without the places of tapes.
@@ -120,7 +120,7 @@ fn session_of(tape: &[u8]) -> Option<String> {
 
 /// Recordings whose session is one log of lines with several prompts.
 fn with_turns() -> Vec<(Recording, PathBuf, Vec<String>)> {
-    let all = all();
+    let all = with_all_fixtures();
     let (every, most) = match std::env::var("ENGRAM_FULL").is_ok_and(|full| full == "1") {
         true => (1, usize::MAX),
         false => (all.len().div_ceil(90).max(1), 8),
