@@ -10,12 +10,11 @@ mod claude_code;
 mod codex;
 mod copilot;
 mod gemini;
-mod openclaw;
 mod opencode;
 mod pi;
 mod setting;
 
-pub use setting::{FAKE_KEY, Harness, Setting, new_session};
+pub use setting::{FAKE_KEY, Harness, Setting};
 
 /// Every harness that can be recorded.
 pub const HARNESSES: &[&dyn Harness] = &[
@@ -27,7 +26,6 @@ pub const HARNESSES: &[&dyn Harness] = &[
     &gemini::QWEN,
     &copilot::Copilot,
     &pi::Pi,
-    &openclaw::OpenClaw,
 ];
 
 /// The harness of this family.
