@@ -18,7 +18,7 @@ const DETAIL: Pointer<'static> = Pointer::At("/m/params/update/rawOutput/detaile
 pub enum Diff {
     /// It does, and its events are emitted.
     Told,
-    /// There is none that can be used.
+    /// There is no diff, or it does not say it.
     Absent,
 }
 
@@ -50,7 +50,7 @@ pub fn file_events(
             }
         }
         ("edit" | "delete" | "move", _) if is_diff => {
-            emit_edits((detail, content), (call_id, DETAIL), |_| None, out);
+            emit_edits((detail, content), (call_id, DETAIL, false), |_| None, out);
         }
         _ => return Diff::Absent,
     }

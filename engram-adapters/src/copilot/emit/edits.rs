@@ -29,7 +29,7 @@ pub fn edits(
     let written = text(args.file_text()).map(|text| text.decode_lossy());
     let (detail, written) = (detail.unwrap_or_default(), written.as_deref());
     let proven = |section: &Section<'_>| state.turn.change(section, written);
-    emit_edits((&detail, written), (call_id, DETAIL), proven, out);
+    emit_edits((&detail, written), (call_id, DETAIL, true), proven, out);
 }
 
 /// The files of a turn that changed without a change by an edit tool: a command changed them, or somebody else. They stand behind the last

@@ -165,7 +165,7 @@ impl Run {
         }
     }
 
-    /// Results of calls, what a sub-agent is told, and what the harness says in the user's place. The prompts of a person are not printed.
+    /// A line of the user: results of calls, the task of a sub-agent, or words of the harness. A person's prompts are not printed.
     fn told(
         &mut self,
         plan: &Plan,

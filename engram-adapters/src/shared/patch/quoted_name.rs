@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// A file name of a diff. One with other characters than printable ASCII stands in quotes, as in C: its bytes are escapes. None if the quotes do not
-/// end, or an escape is none.
+/// A file name of a diff. A name with other characters than printable ASCII is in quotes, with escapes as in C. None if the quotes do not end, or an
+/// escape is not known.
 pub fn quoted_name(name: &str) -> Option<Cow<'_, str>> {
     let Some(quoted) = name.strip_prefix('"') else {
         return Some(name.into());

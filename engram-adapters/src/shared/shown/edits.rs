@@ -13,10 +13,10 @@ use crate::shared::spans::{ChangedSpan, set_run, set_whole_file, with_unix_line_
 pub type Texts = (Option<String>, Option<String>);
 
 /// Emits the edits of a call that succeeded. `written` is the text that the call gives for a whole file; `proven` gives the texts of a file, if
-/// more is known of them than the diff shows.
+/// more is known of them than the diff shows. `links`: the form of the log claims links, so a move has one.
 pub fn emit_edits(
     (detail, written): (&str, Option<&str>),
-    (call_id, at): (Option<Text<'_>>, Pointer<'_>),
+    (call_id, at, links): (Option<Text<'_>>, Pointer<'_>, bool),
     mut proven: impl FnMut(&Section<'_>) -> Option<Texts>,
     out: &mut Emitter<'_>,
 ) {
@@ -29,7 +29,7 @@ pub fn emit_edits(
             file: format!("/{}", section.before.or(section.after).unwrap_or_default()),
         };
         edit.emit(proven(section).unwrap_or_else(|| edit.shown(written)), out);
-        if let (EditOp::Move, Some(to)) = (edit.op(), section.after) {
+        if let (EditOp::Move, Some(to), true) = (edit.op(), section.after, links) {
             let to = format!("/{to}");
             let link = SpanLink::of_move(call_id, Text::Plain(&edit.file), Text::Plain(&to));
             out.emit(link, at);
