@@ -77,9 +77,13 @@ impl Queue {
         self.added.notify_one();
     }
 
-    /// Nothing is added any more.
+    /// Both directions have ended, and nothing is added any more: an agent may end before its reader or its writer here sees an end, and the
+    /// message that was open then is in the log too.
     pub fn close(&self) {
-        self.state().is_closed = true;
+        let mut state = self.state();
+        state.put(From::Client, Piece::End);
+        state.put(From::Agent, Piece::End);
+        state.is_closed = true;
         self.added.notify_one();
     }
 
@@ -140,12 +144,8 @@ mod tests {
         queue.add(From::Agent, b"de");
         assert!(matches!(queue.next().unwrap().piece, Piece::Bytes(_)));
         queue.end(From::Agent);
-        queue.close();
-        let rest: Vec<_> = std::iter::from_fn(|| queue.next())
-            .map(|passed| passed.piece)
-            .collect();
         assert_eq!(
-            rest,
+            rest(&queue),
             [
                 Piece::Lost(2),
                 Piece::Bytes(b"c".to_vec()),
@@ -153,5 +153,23 @@ mod tests {
                 Piece::End
             ]
         );
+    }
+
+    fn rest(queue: &Queue) -> Vec<Piece> {
+        std::iter::from_fn(|| queue.next_now())
+            .map(|passed| passed.piece)
+            .collect()
+    }
+
+    #[test]
+    fn a_direction_that_is_open_ends_with_the_queue() {
+        let queue = Queue::default();
+        queue.add(From::Client, b"{}");
+        queue.close();
+        assert_eq!(
+            rest(&queue),
+            [Piece::Bytes(b"{}".to_vec()), Piece::End, Piece::End]
+        );
+        assert_eq!(queue.next(), None);
     }
 }
