@@ -119,14 +119,24 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// True if a record with the id of a call also has the name of its tool. A record that only mentions the call, as one of a task that it
-    /// started, does not. The log may have a namespace apart from the name.
-    pub(crate) fn names_tool(&self, id: &str, tool: &str) -> bool {
-        let name = escaped(tool.rsplit("__").next().unwrap_or(tool));
-        let has_name = |record: &[u8]| memchr::memmem::find(record, name.as_bytes()).is_some();
+    /// True if a record with the id of a call also has the name of its tool and the names of its arguments. A record that only mentions the
+    /// call, as its result or one of a task that it started, does not. The log may have a namespace apart from the name.
+    pub(crate) fn has_call(&self, call: &Call) -> bool {
+        let has =
+            |record: &[u8], text: &str| memchr::memmem::find(record, text.as_bytes()).is_some();
+        let tool = escaped(call.tool.rsplit("__").next().unwrap_or(&call.tool));
+        let args = call.args.as_object().into_iter().flatten();
+        // Arguments may be JSON in a string.
+        let names: Vec<String> = args.map(|(name, _)| escaped(name)).collect();
+        let is_there = |record: &[u8], name: &String| {
+            has(record, &format!("\"{name}\"")) || has(record, &format!("\"{name}\\\""))
+        };
+        let is_call =
+            |record: &[u8]| has(record, &tool) && names.iter().all(|name| is_there(record, name));
+        let id = escaped(&call.id);
         self.sessions
             .iter()
-            .any(|session| session.records_with(&escaped(id)).any(has_name))
+            .any(|session| session.records_with(&id).any(is_call))
     }
 
     /// The real call with this id.

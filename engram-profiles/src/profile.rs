@@ -94,6 +94,8 @@ pub enum HarnessName {
     Copilot,
     /// Pi.
     Pi,
+    /// OpenClaw.
+    Openclaw,
     /// Cursor.
     Cursor,
     /// A model on loopback, with the loop of `engram-lab episode`.
@@ -112,6 +114,7 @@ impl HarnessName {
             HarnessName::Kilo => "kilo",
             HarnessName::Copilot => "copilot",
             HarnessName::Pi => "pi",
+            HarnessName::Openclaw => "openclaw",
             HarnessName::Cursor => "cursor",
             HarnessName::LocalInference => "local-inference",
         }
@@ -128,6 +131,7 @@ impl HarnessName {
             HarnessName::Kilo => Some("kilo"),
             HarnessName::Copilot => Some("copilot"),
             HarnessName::Pi => Some("pi"),
+            HarnessName::Openclaw => Some("openclaw"),
             HarnessName::Cursor => Some("cursor"),
             HarnessName::LocalInference => None,
         }

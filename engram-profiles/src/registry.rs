@@ -54,6 +54,14 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../profiles/local-inference.json"),
     ),
     (
+        "openclaw-black-box",
+        include_str!("../profiles/openclaw-black-box.json"),
+    ),
+    (
+        "openclaw-record",
+        include_str!("../profiles/openclaw-record.json"),
+    ),
+    (
         "opencode-black-box",
         include_str!("../profiles/opencode-black-box.json"),
     ),

@@ -157,6 +157,7 @@ pub fn run(plan: &Plan) -> Result<Done, RecorderError> {
         port: server.port,
         help: String::new(),
         first: None,
+        last: None,
     };
     session.help = session.help()?;
     session.prepare()?;
@@ -178,7 +179,9 @@ struct Session<'p> {
     stage: &'p Arc<Stage>,
     port: u16,
     help: String,
+    /// The first session of the recording, and that of the last run.
     first: Option<String>,
+    last: Option<String>,
 }
 
 impl Session<'_> {
@@ -216,11 +219,13 @@ impl Session<'_> {
         let model = model
             .map(String::as_str)
             .or_else(|| command::model(&self.plan.profile));
+        let session = prompt.map(harness::new_session);
         self.with_setting(|setting| {
             let (home, cwd) = (setting.home, setting.project);
             then(&Values {
                 prompt,
                 model,
+                session: session.as_deref(),
                 home,
                 cwd,
                 base_url: &base_url,
@@ -351,6 +356,7 @@ impl Session<'_> {
             if self.first.is_none() {
                 self.first = done.iter().find_map(|ran| ran.session.clone());
             }
+            self.last = done.iter().rev().find_map(|ran| ran.session.clone());
         }
         Ok(done)
     }
@@ -419,8 +425,9 @@ impl Session<'_> {
         }
         self.wait_until(run, begun, limit);
         let session = led.session.or_else(|| {
-            self.harness
-                .session(&self.plan.places.home, &read(&out).ok()?)
+            let printed = read(&out).ok()?;
+            let found = self.harness.session(&self.plan.places.home, &printed);
+            found.or_else(|| named_session(&argv))
         });
         let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Ran {
@@ -491,6 +498,12 @@ impl Session<'_> {
             thread::sleep(LOOK);
         }
     }
+}
+
+/// The session that a command line names.
+fn named_session(argv: &[String]) -> Option<String> {
+    let mut words = argv.iter().skip_while(|word| *word != "--session-id");
+    words.nth(1).cloned()
 }
 
 /// A run that cannot be.

@@ -23,7 +23,7 @@ pub fn calls(case: &Case<'_>, findings: &mut Findings) {
             findings.note("calls that are not logged");
         } else if actual.contains_key(call.id.as_str()) {
             findings.count("calls");
-        } else if !case.names_tool(&call.id, &call.tool) {
+        } else if !case.has_call(call) {
             findings.note("calls that the log mentions and does not have");
         } else {
             findings.fail(

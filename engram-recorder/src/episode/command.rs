@@ -150,7 +150,8 @@ pub fn documents(profile: &Profile) -> Vec<(String, Value)> {
 /// The model that a harness is asked to use; Claude Code has one by itself.
 pub fn model(profile: &Profile) -> Option<&'static str> {
     use engram_profiles::profile::HarnessName::{
-        ClaudeCode, CodexCli, Copilot, Cursor, GeminiCli, Kilo, LocalInference, Opencode, Pi, Qwen,
+        ClaudeCode, CodexCli, Copilot, Cursor, GeminiCli, Kilo, LocalInference, Openclaw, Opencode,
+        Pi, Qwen,
     };
     match profile.harness {
         ClaudeCode | Cursor => None,
@@ -159,7 +160,7 @@ pub fn model(profile: &Profile) -> Option<&'static str> {
         Qwen => Some("qwen3-coder-plus"),
         Copilot => Some("claude-sonnet-4.5"),
         Opencode | Kilo => Some("scripted/scripted-model"),
-        Pi | LocalInference => Some("scripted-model"),
+        Pi | Openclaw | LocalInference => Some("scripted-model"),
     }
 }
 

@@ -10,11 +10,12 @@ mod claude_code;
 mod codex;
 mod copilot;
 mod gemini;
+mod openclaw;
 mod opencode;
 mod pi;
 mod setting;
 
-pub use setting::{FAKE_KEY, Harness, Setting};
+pub use setting::{FAKE_KEY, Harness, Setting, new_session};
 
 /// Every harness that can be recorded.
 pub const HARNESSES: &[&dyn Harness] = &[
@@ -26,6 +27,7 @@ pub const HARNESSES: &[&dyn Harness] = &[
     &gemini::QWEN,
     &copilot::Copilot,
     &pi::Pi,
+    &openclaw::OpenClaw,
 ];
 
 /// The harness of this family.

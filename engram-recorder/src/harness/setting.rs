@@ -135,6 +135,11 @@ fn merge(into: &mut Value, more: &Value) {
     }
 }
 
+/// The id of a session that begins with this prompt, where the command line gives a session its id.
+pub fn new_session(prompt: &str) -> String {
+    blake3::hash(prompt.as_bytes()).to_hex()[..16].to_owned()
+}
+
 /// Every file below a directory, with the path that it has below `root`.
 pub(super) fn files_below(directory: &Path, root: &Path, to: &str) -> Vec<(PathBuf, PathBuf)> {
     let files = engram_conformance::files(directory).into_iter();

@@ -53,10 +53,10 @@ impl Session<'_> {
         let mut invocation = if self.is_plain(run) {
             self.of_profile(run)?
         } else if run.command.is_empty() {
-            let session = run
-                .resume
-                .filter(|resume| *resume != Resume::Last)
-                .and(self.first.as_deref());
+            let session = run.resume.and_then(|resume| match resume {
+                Resume::Last => self.last.as_deref(),
+                Resume::First | Resume::Fork => self.first.as_deref(),
+            });
             self.with_setting(|setting| self.harness.invocation(setting, run, session))?
         } else {
             let mut argv = self.program(run)?;

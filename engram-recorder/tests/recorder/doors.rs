@@ -19,6 +19,8 @@ const LOGS: &[(&str, &str, (&str, &str), &str)] = &[
         "8fb89180-953a-4f29-b11b-a97c47018be6",
     ),
     ("kilo", "7.7.9/main", ("kilo", ".local/share/kilo"), ""),
+    ("openclaw", "2026.5.28/main", ("", ""), ""),
+    ("openclaw", "2026.9.6/main", ("", ""), ""),
     (
         "pi",
         "0.73.1/main",
@@ -55,6 +57,9 @@ fn log_of_a_real_harness_is_found_in_its_home() {
             fs::copy(source.join(name), copy).unwrap();
         }
         fs::write(home.path().join("notes.jsonl"), "{}\n").unwrap();
+        let claw = home.path().join(".openclaw/agents/main/sessions");
+        fs::create_dir_all(&claw).unwrap();
+        fs::write(claw.join("a.trajectory.jsonl"), "{}\n").unwrap();
         let harness = harness::named(family).unwrap();
         let found = harness.log(home.path());
         let kept: BTreeSet<PathBuf> = found.iter().map(|(_, to)| to.clone()).collect();
@@ -110,6 +115,7 @@ fn run_goes_on_with_a_session_as_the_help_of_the_version_allows() {
             Some("--session SESSION --fork"),
         ),
         ("pi", "--session SESSION", Some("--fork SESSION")),
+        ("openclaw", "--session-id SESSION", None),
         (
             "qwen",
             "--resume SESSION",
@@ -117,7 +123,13 @@ fn run_goes_on_with_a_session_as_the_help_of_the_version_allows() {
         ),
     ] {
         let has = |resume, flags: &str| line(family, FLAGS, resume).unwrap().contains(flags);
-        assert!(has(Resume::Last, "--continue"), "{family}");
+        // OpenClaw goes on with a session by its id alone.
+        let last = if family == "openclaw" {
+            first
+        } else {
+            "--continue"
+        };
+        assert!(has(Resume::Last, last), "{family}");
         assert!(has(Resume::First, first), "{family}");
         assert_eq!(
             fork.map(|flags| has(Resume::Fork, flags)),
@@ -150,6 +162,11 @@ fn harness_gets_the_permissions_of_the_run() {
     }
     let why = line("pi", Permissions::Default);
     assert_eq!(why, Err("it never asks for permission".to_owned()));
+    let why = line("openclaw", Permissions::Default);
+    assert_eq!(
+        why,
+        Err("its permissions are those of its settings".to_owned())
+    );
 }
 
 /// A fork shares tools and settings with its origin, and nothing else.

@@ -20,6 +20,7 @@ const VERSIONS: &[(&str, &str, &str)] = &[
     ("gemini", "0.61.0", "0.61.0"),
     ("kilo", "7.7.7", "7.7.7"),
     ("opencode", "1.18.34", "1.18.34"),
+    ("openclaw", "2026.9.6", "OpenClaw 2026.9.6 (eb377ac)"),
     ("pi", "1.6.0", "1.6.0"),
     ("qwen", "0.24.4", "0.24.4"),
 ];
@@ -102,9 +103,11 @@ fn arguments_and_files_of_the_profile_are_those_of_the_recorder() {
             exe: &exe,
         };
         let run = &scenario.runs[0];
+        let session = harness::new_session(&run.prompt);
         let values = Values {
             prompt: Some(&run.prompt),
             model: Some("m"),
+            session: Some(&session),
             home: HOME,
             cwd: PROJECT,
             base_url: "http://127.0.0.1:1234",
