@@ -124,3 +124,18 @@ fn texts_that_the_client_reads_and_writes_for_a_call_are_those_of_the_file() {
     assert_eq!(edit(2, json!({})), (Value::Null, false));
     assert_eq!(edit(0, json!({})), (Value::Null, false));
 }
+
+/// As Copilot CLI returns a patch that moves a file: the tape has the edit, and no link.
+#[test]
+fn a_move_that_a_diff_shows_is_an_edit() {
+    let detail = "\ndiff --git a/p/a b/p/b\nindex 0000000..0000000 100644\n--- a/p/a\n+++ b/p/b\n@@ -1,2 +1,2 @@\n-x\n+y\n \n";
+    let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "kind": "edit", "status": "completed",
+                      "rawInput": {}, "rawOutput": {"content": "Modified", "detailedContent": detail}});
+    let tape = convert(&log(&[update("s", call)]), Policy::Strict).unwrap();
+    let edits = events(&tape, "code.edit");
+    assert_eq!(
+        (edits.len(), &edits[0]["op"], &edits[0]["file"]),
+        (1, &json!("move"), &json!("/p/a"))
+    );
+    assert!(events(&tape, "span.link").is_empty());
+}

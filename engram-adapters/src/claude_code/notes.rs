@@ -4,6 +4,7 @@ use engram_core::event::Tokens;
 use engram_core::keys::{KeyMap, hash64};
 
 use super::revisions::Dialect;
+use crate::shared::printed_parts::PrintedParts;
 use crate::shared::value::{Field, text};
 
 /// A key of something that is missing.
@@ -206,6 +207,8 @@ pub(super) struct Notes {
     pub requested_by: Vec<(u32, u16)>,
     /// How responses ended, by their messages. None where a relay gave several responses one id.
     pub ends: KeyMap<Option<ResponseEnd>>,
+    /// The parts that a capture has of answers.
+    pub parts: PrintedParts,
 }
 
 /// How a response ended, as parts of it say that a capture has beside its lines.

@@ -9,6 +9,7 @@ use engram_core::steps::Check;
 
 use super::format::PrintedKind;
 use super::readers::{Block, Printed, PrintedCounts, Said};
+use crate::shared::printed_parts::PrintedParts;
 use crate::shared::value::{Field, Value, count, elements, is_true, raw_str, required, text};
 
 /// Where the parts of a message are.
@@ -84,13 +85,24 @@ pub(super) struct Plan {
 pub(super) struct Notes {
     list: Vec<Note>,
     pub plan: Plan,
+    pub parts: PrintedParts,
 }
 
 impl Notes {
     /// Notes a line.
     pub fn add(&mut self, number: usize, kind: PrintedKind, line: &Printed<'_>) {
+        let stream = key_in(line.session_id(), raw_str(line.parent_call()));
+        let key = hash64(line.object().raw());
         let (said, what) = match kind {
+            PrintedKind::StreamEvent => {
+                if let Some(part) = line.event() {
+                    self.parts.part(stream, (number, key), part);
+                }
+                return;
+            }
+            PrintedKind::SystemInit => return self.parts.run(key),
             PrintedKind::Assistant => {
+                self.parts.line(stream, key);
                 let said = blocks(line).find_map(|block| block.text());
                 // 0.21.10 ends such a run like another one.
                 if raw_str(said).starts_with(FAILED) && is_uncounted(line) {
@@ -124,6 +136,7 @@ impl Notes {
 
     /// Decides about all lines.
     pub fn decide(&mut self) {
+        self.parts.end_all();
         let mut last: KeyMap<Note> = key_map();
         for note in std::mem::take(&mut self.list) {
             let What::End(own) = note.what else {

@@ -469,3 +469,51 @@ fn notices_of_a_run_are_on_the_tape_as_they_are() {
     let error = convert(&printed("s", &[other]), Policy::Strict).unwrap_err();
     assert_eq!(error.code.as_str(), "unrecognized_record");
 }
+
+/// As a run prints that is killed while it answers (0.24.4: recorded).
+#[test]
+fn words_that_no_line_has_are_on_the_tape() {
+    let part =
+        |event: Value| json!({"type": "stream_event", "parent_tool_use_id": null, "event": event});
+    let words = |kind: &str, member: &str, words: &str| {
+        let mut delta = json!({"type": kind});
+        delta[member] = words.into();
+        part(json!({"type": "content_block_delta", "index": 0, "delta": delta}))
+    };
+    let begin = || part(json!({"type": "content_block_start", "index": 0, "content_block": {}}));
+    let message = json!({"id": "r", "role": "assistant", "model": "m", "content": []});
+    let lines = printed(
+        "s",
+        &[
+            part(json!({"type": "message_start", "message": message})),
+            begin(),
+            words("text_delta", "text", "Whole."),
+            block("assistant", json!({"type": "text", "text": "Whole."})),
+            begin(),
+            words("thinking_delta", "thinking", "I th"),
+            words("thinking_delta", "thinking", "ink"),
+            begin(),
+            words("text_delta", "text", "so"),
+        ],
+    );
+    let tape = strict(&lines);
+    let said = tape.iter().filter(|event| event["k"] == "msg.out");
+    let said: Vec<_> = said
+        .map(|said| {
+            let model = said["model"].as_str();
+            (
+                said["text"].as_str().unwrap(),
+                said["channel"].as_str(),
+                model,
+            )
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ("Whole.", None, None),
+            ("I think", Some("reasoning"), Some("m")),
+            ("so", None, Some("m"))
+        ]
+    );
+}

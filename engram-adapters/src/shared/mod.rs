@@ -7,6 +7,7 @@
 //! | read a document that contains a list of records | [`document`], [`json`] |
 //! | match results with calls, know a repeat | [`pending_calls`], [`seen`] |
 //! | know what the log said before | [`stated`] |
+//! | find words that a run printed in parts alone | [`printed_parts`] |
 //! | keep the sessions of one artifact apart, map tool names to kinds | [`by_session`], [`tool_table`] |
 //! | convert times to the tape's form | [`time`] |
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
@@ -27,6 +28,7 @@ pub mod neighbours;
 pub mod patch;
 pub mod pending_calls;
 pub mod phase;
+pub mod printed_parts;
 pub mod remembered;
 pub mod search;
 pub mod seen;

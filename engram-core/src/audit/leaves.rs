@@ -8,7 +8,7 @@ use super::report::{AuditReport, LeftOver};
 use super::rules::field_rule_at;
 use super::tokens::becomes;
 use super::walk::{self, Walk};
-use crate::descriptor::{AdapterDescriptor, Omission};
+use crate::descriptor::{AdapterDescriptor, Omission, OmissionRule};
 use crate::error::excerpt;
 use crate::members::{
     self, Fate, FateKind, JsonNode, MemberTable, Path, RawNode, RecordShape, Row, ValueForms,
@@ -215,6 +215,11 @@ fn judge(
         }
     });
     if let Some(rule) = record.omitted_by() {
+        // A search that finds nothing goes over the whole tape: the examples are enough.
+        let is_searched = report.leaves.left_over < MAX_EXAMPLES as u64;
+        if is_searched && is_lost_piece(record, rule, leaf, claim) {
+            return leave(record, leaf, pointer, report);
+        }
         return *report
             .leaves
             .omitted
@@ -262,6 +267,16 @@ fn judge(
             None => leave(record, leaf, pointer, report),
         },
     }
+}
+
+/// True for words of a piece that no text of the tape has: its rule says that the whole has them.
+fn is_lost_piece(record: &Record<'_>, rule: &OmissionRule, leaf: &str, claim: Claim<'_>) -> bool {
+    let is_text =
+        matches!(claim, Claim::Fate(fate, forms) if fate.kind == FateKind::Tape && forms.is_none());
+    is_text
+        && rule.omission == Omission::Piece
+        && leaf.starts_with('"')
+        && !record.index.has_words(Text::Token(leaf))
 }
 
 /// True if the value is in the tape. A time is if the tape has the same instant, in its own form.

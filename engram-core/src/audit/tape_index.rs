@@ -1,9 +1,11 @@
 //! An index over a tape: its strings, and its lines by source record.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
 
+use memchr::memmem;
 use serde_json::value::RawValue;
 
 use super::report::UnknownMember;
@@ -34,6 +36,9 @@ struct Usage {
 /// A tape, indexed for the audit.
 #[derive(Default)]
 pub(super) struct TapeIndex<'t> {
+    tape: &'t str,
+    /// Where the last words were found: pieces of a text come in its order.
+    found: Cell<usize>,
     /// Hashes of all string values of the tape.
     strings: HashSet<u64>,
     /// Hashes of all numbers, booleans and `null`s of the tape, as they are written.
@@ -70,6 +75,7 @@ pub(super) struct TapeIndex<'t> {
 impl<'t> TapeIndex<'t> {
     pub fn of(tape: &'t str) -> Result<Self, TapeError> {
         let mut index = TapeIndex {
+            tape,
             complete: true,
             ..TapeIndex::default()
         };
@@ -182,6 +188,21 @@ impl<'t> TapeIndex<'t> {
     /// True if the tape has exactly this string.
     pub fn has(&self, text: Text<'_>) -> bool {
         self.strings.contains(&key(&canonical(text)))
+    }
+
+    /// True if some string of the tape has these words. Half a character, as a stream may cut it, is not searched for.
+    pub fn has_words(&self, text: Text<'_>) -> bool {
+        let token = canonical(text);
+        let words = token.get(1..token.len() - 1).unwrap_or_default();
+        if words.contains(char::REPLACEMENT_CHARACTER) {
+            return true;
+        }
+        let near = self.found.get();
+        let before = || memmem::find(self.tape.get(..near)?.as_bytes(), words.as_bytes());
+        let after = self.tape.get(near..).unwrap_or_default();
+        let place = memmem::find(after.as_bytes(), words.as_bytes());
+        let place = place.map(|at| near + at).or_else(before);
+        place.inspect(|at| self.found.set(*at)).is_some()
     }
 
     /// True if the tape has this number, written in the same way.

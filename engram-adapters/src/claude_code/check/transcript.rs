@@ -414,13 +414,14 @@ impl Checker {
             Kind::User => self.note_input(&mut note, &line, &message, check),
             _ => {}
         }
+        let text = printed.uuid().map_or(NONE, |_| hash64(value.raw()));
         match of {
             PrintedKind::SystemHookResponse => {
                 self.note_hook(printed.object().member("stdout"));
             }
-            PrintedKind::Omitted(omitted) if omitted.record() == "stream_event" => {
-                self.note_part(printed.object());
-            }
+            PrintedKind::StreamEvent => self.note_part((record, text), &printed),
+            PrintedKind::Assistant => self.notes.parts.line(key(agent_of(&printed)), text),
+            PrintedKind::SystemInit => self.notes.parts.run(text),
             _ => {}
         }
         note.agent = key(agent_of(&printed));
@@ -430,8 +431,13 @@ impl Checker {
         Ok(())
     }
 
-    /// Notes how a response ended: the part `message_delta` has the last counts, and the lines of the answer have the first (2.1.332: recorded).
-    fn note_part(&mut self, line: Value<'_>) {
+    /// Notes a part of an answer, and how a response ended: the part `message_delta` has the last counts, and the lines of the answer have the
+    /// first (2.1.332: recorded).
+    fn note_part(&mut self, place: (usize, u64), printed: &Printed<'_>) {
+        let line = printed.object();
+        if let Some(part) = line.member("event") {
+            self.notes.parts.part(key(agent_of(printed)), place, part);
+        }
         let message = key(line.member("api_message_id"));
         let Some(part) = line
             .member("event")

@@ -82,10 +82,7 @@ impl Conversion for Capture {
         self.envelope(record, out);
         // The check has found its type.
         match kind_of(record.value) {
-            Ok(kind) => self
-                .runs
-                .current()
-                .line(&self.notes.plan, kind, record, out),
+            Ok(kind) => self.runs.current().line(&self.notes, kind, record, out),
             Err(_) => Outcome::Mapped,
         }
     }

@@ -15,9 +15,10 @@ use super::responses::emit_call;
 use super::results::{SHELL, exit_in, file_events};
 use super::state::Returned;
 use crate::qwen::format::{PrintedKind, rule};
-use crate::qwen::printed::{CONTENT, Own, Plan, blocks, key_in};
+use crate::qwen::printed::{CONTENT, Notes, Own, Plan, blocks, key_in};
 use crate::qwen::readers::{Block, Display, FileArgs, Printed, PrintedCounts, Said};
 use crate::shared::pending_calls::{CallPlace, PendingCalls};
+use crate::shared::printed_parts::emit_left;
 use crate::shared::stated::{Stated, emit_facts};
 use crate::shared::value::{Value, count, is_true, non_empty_text, owned, raw_str, text};
 
@@ -45,19 +46,22 @@ impl Run {
     /// The events of a line.
     pub fn line(
         &mut self,
-        plan: &Plan,
+        notes: &Notes,
         kind: PrintedKind,
         record: &Record<'_>,
         out: &mut Emitter<'_>,
     ) -> Outcome {
-        let line = Printed::lenient(record.value);
+        let (line, plan) = (Printed::lenient(record.value), &notes.plan);
         self.agent(record, &line, out);
         match kind {
             PrintedKind::SystemInit => self.init(&line, out),
             PrintedKind::Assistant => self.answer(plan, record, &line, out),
             PrintedKind::User => self.told(plan, record, &line, out),
             PrintedKind::Result => return end(plan, record, &line, out),
-            PrintedKind::Omitted(outcome) => return outcome,
+            PrintedKind::StreamEvent => match notes.parts.left(record.number) {
+                Some(left) => emit_left(record, left, out),
+                None => return Outcome::duplicate(kind.name(), rule::PRINTED_PIECE),
+            },
             PrintedKind::SystemContinueTurnFailed
             | PrintedKind::SystemModelFallback
             | PrintedKind::SystemRetry

@@ -7,7 +7,7 @@ use engram_core::emit::Fault;
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
-use engram_core::steps::Emitter;
+use engram_core::steps::{self, Emitter};
 use engram_core::text::Text;
 
 use super::line::{StreamRecord, StreamState, key_of};
@@ -19,6 +19,7 @@ use crate::claude_code::plan::Fate;
 use crate::claude_code::readers::{Block, Line, Printed};
 use crate::claude_code::record::Record;
 use crate::claude_code::{emit, members};
+use crate::shared::printed_parts::emit_left;
 use crate::shared::value::{Field, elements, non_empty_text, raw_str, text};
 
 type Handler = fn(&mut StreamState, &StreamRecord<'_>, &mut Emitter<'_>) -> Outcome;
@@ -27,6 +28,7 @@ type Handler = fn(&mut StreamState, &StreamRecord<'_>, &mut Emitter<'_>) -> Outc
 fn handler(kind: PrintedKind) -> Result<Handler, Outcome> {
     Ok(match kind {
         PrintedKind::Assistant => assistant,
+        PrintedKind::StreamEvent => part,
         PrintedKind::User => user,
         PrintedKind::SystemInit => notices::init,
         PrintedKind::Result => notices::result,
@@ -48,9 +50,9 @@ fn handler(kind: PrintedKind) -> Result<Handler, Outcome> {
 }
 
 /// Converts one printed line, whose note is at this place.
-pub(super) fn line(
+pub(super) fn line<'a>(
     state: &mut StreamState,
-    printed: Printed<'_>,
+    (printed, source): (Printed<'a>, &'a steps::Record<'a>),
     at: usize,
     out: &mut Emitter<'_>,
 ) -> Outcome {
@@ -61,6 +63,7 @@ pub(super) fn line(
             ..Record::default()
         },
         printed,
+        source,
     };
     let record = &mut stream.record;
     let agent = text(agent_of(&stream.printed));
@@ -208,6 +211,17 @@ pub(super) fn assistant(
         state.last_text = Some(key_of(text));
     }
     emit::assistant::assistant(&mut state.session, &stream.record, out)
+}
+
+/// `stream_event`: a part of an answer. Most have their line.
+fn part(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    match state.session.plan.notes.parts.left(stream.source.number) {
+        Some(left) => {
+            emit_left(stream.source, left, out);
+            Outcome::Mapped
+        }
+        None => Outcome::duplicate(PrintedKind::StreamEvent.name(), rule::STREAM_PARTIAL),
+    }
 }
 
 /// `user`: a tool result, the prompt of a sub-agent, or a text of the harness. What a person typed is printed only on demand.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use engram_core::adapter::SideInfo;
 use engram_core::keys::hash64;
+use engram_core::steps;
 use engram_core::text::Text;
 
 use crate::claude_code::emit::state::State;
@@ -13,6 +14,8 @@ use crate::claude_code::record::Record;
 /// A printed line, and the same as a line of a transcript.
 pub(super) struct StreamRecord<'a> {
     pub printed: Printed<'a>,
+    /// The line as it is in the log.
+    pub source: &'a steps::Record<'a>,
     pub record: Record<'a>,
 }
 

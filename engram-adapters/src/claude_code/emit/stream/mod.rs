@@ -89,6 +89,7 @@ impl Conversion for Stream {
 
     fn decide(&mut self) {
         let plan = |(session, mut checker): (u64, Checker)| {
+            checker.notes.parts.end_all();
             (
                 session,
                 Rc::new(Plan::of(mem::take(&mut checker.notes), |_| Vec::new())),
@@ -121,7 +122,7 @@ impl Conversion for Stream {
             state.session.last_stated.forget_session();
         }
         let first = state.session.plan.notes.first_of(record.number);
-        dispatch::line(state, printed, first, out)
+        dispatch::line(state, (printed, record), first, out)
     }
 
     fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
