@@ -64,6 +64,8 @@ impl Hostile {
         let mut command = Command::new("strace");
         command.args([
             "-f",
+            // Only the calls that are asked for stop the process.
+            "--seccomp-bpf",
             "-y",
             "-qq",
             "-s",
@@ -137,14 +139,14 @@ fn links_beside_sessions_and_in_directories_are_not_followed() {
         hostile.sessions.len()
     );
     let out = hostile.outside.join("../tapes");
-    for paths in [&hostile.sessions[..], std::slice::from_ref(&hostile.inside)] {
-        let none = BTreeSet::new();
-        assert_eq!(
-            hostile.opened_outside(&["ingest", "--quiet", "--out", text(&out)], paths),
-            none
-        );
-        assert_eq!(hostile.opened_outside(&["audit"], paths), none);
-        assert_eq!(hostile.opened_outside(&["stats"], paths), none);
+    let directory = std::slice::from_ref(&hostile.inside);
+    for (args, paths) in [
+        (&["audit"][..], &hostile.sessions[..]),
+        (&["audit"], directory),
+        (&["ingest", "--quiet", "--out", text(&out)], directory),
+        (&["stats"], directory),
+    ] {
+        assert_eq!(hostile.opened_outside(args, paths), BTreeSet::new());
     }
 }
 

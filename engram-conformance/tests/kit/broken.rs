@@ -58,26 +58,23 @@ fn failing(broken: &Break, changed: &Changed, without: Option<&str>) -> Vec<&'st
 
 /// What is wrong with the kit's verdict on a broken adapter. What the unchanged adapter fails too proves nothing.
 fn problem(broken: &Break) -> Option<String> {
-    let open = failing(
-        broken,
-        &Changed::unchanged(broken.adapter, broken.policy),
-        None,
-    );
-    let failing = |without| -> Vec<&str> {
-        let found = failing(broken, &broken.adapter(), without);
+    let found_by = |without| -> Vec<&str> {
+        let mut found = failing(broken, &broken.adapter(), without);
+        if found.iter().any(|id| *id != broken.check) {
+            let unchanged = Changed::unchanged(broken.adapter, broken.policy);
+            let open = failing(broken, &unchanged, None);
+            found.retain(|id| *id == broken.check || !open.contains(id));
+        }
         found
-            .into_iter()
-            .filter(|id| *id == broken.check || !open.contains(id))
-            .collect()
     };
-    let found = failing(None);
+    let found = found_by(None);
     if found != [broken.check] {
         return Some(format!(
             "{}: found by {found:?}, not by {} only",
             broken.name, broken.check
         ));
     }
-    let others = failing(Some(broken.check));
+    let others = found_by(Some(broken.check));
     (!others.is_empty()).then(|| {
         format!(
             "{}: without {} found by {others:?}",
