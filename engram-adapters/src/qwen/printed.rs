@@ -100,7 +100,7 @@ impl Notes {
                 }
                 return;
             }
-            PrintedKind::SystemInit => return self.parts.run(key),
+            PrintedKind::SystemInit => return self.parts.run(stream, key),
             PrintedKind::Assistant => {
                 self.parts.line(stream, key);
                 let said = blocks(line).find_map(|block| block.text());

@@ -517,3 +517,31 @@ fn words_that_no_line_has_are_on_the_tape() {
         ]
     );
 }
+
+/// Two runs print at once, and nothing that one says ends what the other one is saying.
+#[test]
+fn parts_of_another_session_do_not_end_an_answer() {
+    let part =
+        |event: Value| json!({"type": "stream_event", "parent_tool_use_id": null, "event": event});
+    let delta = json!({"type": "text_delta", "text": "half"});
+    let lines = printed(
+        "s",
+        &[
+            part(json!({"type": "content_block_start", "index": 0, "content_block": {}})),
+            part(json!({"type": "content_block_delta", "index": 0, "delta": delta})),
+            block(
+                "assistant",
+                json!({"type": "text", "text": "half and whole"}),
+            ),
+        ],
+    );
+    let mut mixed = lines[..3].to_vec();
+    mixed.extend(printed("t", &[]));
+    mixed.extend_from_slice(&lines[3..]);
+    let tape = strict(&mixed);
+    let said: Vec<_> = tape
+        .iter()
+        .filter(|event| event["k"] == "msg.out")
+        .collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+}

@@ -71,10 +71,10 @@ impl PrintedParts {
         }
     }
 
-    /// Another run begins, and its first line has this key.
-    pub fn run(&mut self, key: u64) {
+    /// Another run of the session begins, and its first line has this key.
+    pub fn run(&mut self, stream: u64, key: u64) {
         if self.is_new(key) {
-            self.end_all();
+            self.end(stream);
         }
     }
 

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::report;
-use crate::tree::{file_name, files, fixture_cases, recording_cases};
+use crate::tree::{file_name, files, fixture_cases, one_in, recording_cases};
 
 /// Rows that others name: table, and the condition for those that are deleted one by one. Nothing in a store names its last blob.
 const NAMED_ROWS: &[(&str, &str)] = &[
@@ -278,7 +278,7 @@ fn findings(registry: &Registry, database: &Path, tried: &mut usize) -> Vec<Stri
     found
 }
 
-/// The databases of all fixtures, one of each schema, and those of all recordings.
+/// The databases of all fixtures and of a sample of the recordings, one of each schema; without a sample those of all recordings.
 fn databases() -> Vec<PathBuf> {
     let is_database = |path: &PathBuf| {
         path.extension()
@@ -297,16 +297,14 @@ fn databases() -> Vec<PathBuf> {
         );
         schemas.insert((file_name(database).to_owned(), schema))
     };
-    let chosen: Vec<PathBuf> = of_fixtures.filter(|database| is_new(database)).collect();
-    chosen
+    let of_recordings = recording_cases()
         .into_iter()
-        .chain(
-            recording_cases()
-                .into_iter()
-                .flat_map(|case| files(&case.directory))
-                .filter(is_database),
-        )
-        .collect()
+        .flat_map(|case| files(&case.directory))
+        .filter(is_database);
+    let all = one_in() == 1;
+    let chosen: Vec<PathBuf> = of_fixtures.filter(|database| is_new(database)).collect();
+    let recorded = of_recordings.filter(|database| is_new(database) || all);
+    chosen.into_iter().chain(recorded).collect()
 }
 
 #[test]

@@ -421,7 +421,7 @@ impl Checker {
             }
             PrintedKind::StreamEvent => self.note_part((record, text), &printed),
             PrintedKind::Assistant => self.notes.parts.line(key(agent_of(&printed)), text),
-            PrintedKind::SystemInit => self.notes.parts.run(text),
+            PrintedKind::SystemInit => self.notes.parts.run(NONE, text),
             _ => {}
         }
         note.agent = key(agent_of(&printed));
