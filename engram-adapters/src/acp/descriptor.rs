@@ -67,7 +67,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "acp",
-    adapter_version: "0.1.5",
+    adapter_version: "0.1.6",
     harness_family: "acp",
     matrix: MATRIX,
     schema_detection_strategy: "The answer to `initialize` has the version of the protocol. The agent's own name and version are on the tape as the \

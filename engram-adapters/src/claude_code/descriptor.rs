@@ -9,7 +9,7 @@ use super::table::MEMBERS;
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "claude-code",
-    adapter_version: "0.9.6",
+    adapter_version: "0.9.7",
     harness_family: "claude-code",
     matrix: MATRIX,
     schema_detection_strategy: "a line with sessionId, uuid, parentUuid, isSidechain and version, or a line of session state or queued \

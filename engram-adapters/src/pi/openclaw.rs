@@ -68,7 +68,7 @@ const OF_CLAW_TREE: Coverage = Coverage {
 
 static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "openclaw",
-    adapter_version: "0.1.1",
+    adapter_version: "0.1.2",
     harness_family: "openclaw",
     matrix: VersionMatrix {
         revisions: &[

@@ -91,18 +91,20 @@ pub(super) struct Notes {
 impl Notes {
     /// Notes a line.
     pub fn add(&mut self, number: usize, kind: PrintedKind, line: &Printed<'_>) {
-        let stream = key_in(line.session_id(), raw_str(line.parent_call()));
-        let key = hash64(line.object().raw());
+        let stream = || key_in(line.session_id(), raw_str(line.parent_call()));
         let (said, what) = match kind {
             PrintedKind::StreamEvent => {
                 if let Some(part) = line.event() {
-                    self.parts.part(stream, (number, key), part);
+                    let key = hash64(line.object().raw());
+                    self.parts.part(stream(), (number, key), part);
                 }
                 return;
             }
-            PrintedKind::SystemInit => return self.parts.run(stream, key),
             PrintedKind::Assistant => {
-                self.parts.line(stream, key);
+                let stream = stream();
+                for block in blocks(line) {
+                    self.parts.line(stream, block.text(), block.thinking());
+                }
                 let said = blocks(line).find_map(|block| block.text());
                 // 0.21.10 ends such a run like another one.
                 if raw_str(said).starts_with(FAILED) && is_uncounted(line) {
@@ -136,7 +138,7 @@ impl Notes {
 
     /// Decides about all lines.
     pub fn decide(&mut self) {
-        self.parts.end_all();
+        self.parts.end();
         let mut last: KeyMap<Note> = key_map();
         for note in std::mem::take(&mut self.list) {
             let What::End(own) = note.what else {

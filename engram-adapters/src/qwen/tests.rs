@@ -518,30 +518,74 @@ fn words_that_no_line_has_are_on_the_tape() {
     );
 }
 
-/// Two runs print at once, and nothing that one says ends what the other one is saying.
+fn texts(lines: &[Value]) -> Vec<String> {
+    let tape = strict(lines);
+    let said = tape.iter().filter(|event| event["k"] == "msg.out");
+    said.map(|said| said["text"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn piece(call: Value, words: &str) -> Value {
+    let delta = json!({"type": "text_delta", "text": words});
+    json!({"type": "stream_event", "parent_tool_use_id": call, "event": {"type": "content_block_delta", "index": 0, "delta": delta}})
+}
+
+fn start(call: Value) -> Value {
+    json!({"type": "stream_event", "parent_tool_use_id": call, "event": {"type": "content_block_start", "index": 0, "content_block": {}}})
+}
+
+/// A killed run goes on without partial messages, and its first line has the same bytes (0.24.4: recorded). Another run prints at once.
 #[test]
-fn parts_of_another_session_do_not_end_an_answer() {
-    let part =
-        |event: Value| json!({"type": "stream_event", "parent_tool_use_id": null, "event": event});
-    let delta = json!({"type": "text_delta", "text": "half"});
+fn only_a_line_with_its_words_has_a_part() {
+    let say = |words: &str| block("assistant", json!({"type": "text", "text": words}));
+    let before = printed(
+        "s",
+        &[
+            start(json!(null)),
+            piece(json!(null), "half"),
+            piece(json!(null), " of it"),
+        ],
+    );
+    let after = printed("s", &[say("of it"), say("something else")]);
+    let other = printed("t", &[say("half of it")]);
+    for (lines, expected) in [
+        (
+            [&before[..], &after].concat(),
+            ["half of it", "of it", "something else"],
+        ),
+        (
+            [&before[..], &other, &after[2..]].concat(),
+            ["half of it", "half of it", "something else"],
+        ),
+    ] {
+        assert_eq!(texts(&lines), expected);
+    }
+    let whole = [&before[..], &printed("s", &[say("half of it")])[1..]].concat();
+    assert_eq!(texts(&whole), ["half of it"]);
+    // A log that was joined with itself.
+    assert_eq!(texts(&[&whole[..], &whole].concat()), ["half of it"]);
+}
+
+/// The first line of a sub-agent is a part: it says who started it.
+#[test]
+fn a_sub_agent_may_begin_with_a_part() {
+    let call = json!({"type": "tool_use", "id": "c1", "name": "agent", "input": {"subagent_type": "Explore"}});
+    let mut say = block("assistant", json!({"type": "text", "text": "all"}));
+    say["parent_tool_use_id"] = json!("c1");
     let lines = printed(
         "s",
         &[
-            part(json!({"type": "content_block_start", "index": 0, "content_block": {}})),
-            part(json!({"type": "content_block_delta", "index": 0, "delta": delta})),
-            block(
-                "assistant",
-                json!({"type": "text", "text": "half and whole"}),
-            ),
+            block("assistant", call),
+            start(json!("c1")),
+            piece(json!("c1"), "all"),
+            say,
         ],
     );
-    let mut mixed = lines[..3].to_vec();
-    mixed.extend(printed("t", &[]));
-    mixed.extend_from_slice(&lines[3..]);
-    let tape = strict(&mixed);
-    let said: Vec<_> = tape
-        .iter()
-        .filter(|event| event["k"] == "msg.out")
-        .collect();
-    assert_eq!(said.len(), 1, "{said:?}");
+    let tape = strict(&lines);
+    let ledger = &tape.last().unwrap()["ledger"];
+    assert_eq!(
+        (&ledger["mapped"], &ledger["duplicate"]),
+        (&json!(4), &json!(1)),
+        "{ledger}"
+    );
 }

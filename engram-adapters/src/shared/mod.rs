@@ -7,7 +7,7 @@
 //! | read a document that contains a list of records | [`document`], [`json`] |
 //! | match results with calls, know a repeat | [`pending_calls`], [`seen`] |
 //! | know what the log said before | [`stated`] |
-//! | find words that a run printed in parts alone | [`printed_parts`] |
+//! | join the pieces of a text, find words that a run printed in parts alone | [`joined`], [`printed_parts`] |
 //! | keep the sessions of one artifact apart, map tool names to kinds | [`by_session`], [`tool_table`] |
 //! | convert times to the tape's form | [`time`] |
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
@@ -20,6 +20,7 @@ mod below;
 pub mod by_session;
 pub mod document;
 pub mod field_hash;
+pub mod joined;
 pub mod json;
 pub mod linenum;
 pub mod log;

@@ -9,96 +9,115 @@ use engram_core::keys::{KeyMap, PlaceMap};
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
-use super::value::{Value, non_empty_text, raw_str, text};
+use super::joined::Joined;
+use super::value::{Field, Value, non_empty_text, raw_str, text};
 
 /// The words of a block that no line has, by the numbers of records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Left {
     /// The record in which the answer begins.
     start: Option<usize>,
-    /// The records that have the words, but for the first one.
+    /// The first record that has words.
+    first: usize,
+    /// The other records that have words.
     others: Vec<usize>,
 }
 
-/// The answer that a stream is at.
+/// The answer that a stream is at, and its last block that has words.
 #[derive(Debug, Default)]
 struct Open {
     start: Option<usize>,
-    /// The records with words of each block since the last line.
-    blocks: Vec<Vec<usize>>,
+    block: Option<Block>,
 }
 
-/// Finds the words that no line has. A stream is what a session prints, or a sub-agent of it: the caller gives each a key. A log may have a
-/// record once more: the key of its text tells it, and is 0 for a record without an id, which may be there twice on purpose.
+#[derive(Debug)]
+struct Block {
+    channel: Option<Channel>,
+    words: Joined,
+    left: Left,
+}
+
+/// Finds the words that no line has. A stream is what a session prints, or a sub-agent of it: the
+/// caller gives each a key.
 #[derive(Debug, Default)]
 pub struct PrintedParts {
-    /// The keys of the texts of all records.
+    /// The keys of the records that were noted.
     seen: HashSet<u64>,
     open: KeyMap<Open>,
     left: PlaceMap<usize, Left>,
 }
 
 impl PrintedParts {
-    /// Notes a part: the number and the key of its record, and the event of the interface in it.
+    /// Notes a part: the number and the key of its record, and the event of the interface in it. A log may have a record once more, and the
+    /// key tells it: it is 0 for a record without an id, which may be there twice on purpose.
     pub fn part(&mut self, stream: u64, (number, key): (usize, u64), event: Value<'_>) {
-        if !self.is_new(key) {
+        if key != 0 && !self.seen.insert(key) {
             return;
         }
         match raw_str(event.member("type")) {
             "message_start" => {
-                self.end(stream);
+                self.close(stream);
                 self.open.entry(stream).or_default().start = Some(number);
             }
-            "message_stop" => self.end(stream),
-            "content_block_start" => self.open.entry(stream).or_default().blocks.push(Vec::new()),
-            "content_block_delta" if words(event).is_some() => {
-                let blocks = &mut self.open.entry(stream).or_default().blocks;
-                match blocks.last_mut() {
-                    Some(block) => block.push(number),
-                    None => blocks.push(vec![number]),
+            "content_block_start" => self.close(stream),
+            "content_block_delta" => {
+                if let Some((words, channel)) = words(event) {
+                    self.words(stream, number, words, channel);
                 }
             }
             _ => {}
         }
     }
 
-    /// Notes a line of an answer by its key: it has all that came before it.
-    pub fn line(&mut self, stream: u64, key: u64) {
-        if self.is_new(key)
-            && let Some(open) = self.open.get_mut(&stream)
-        {
-            open.blocks.clear();
-        }
-    }
-
-    /// Another run of the session begins, and its first line has this key.
-    pub fn run(&mut self, stream: u64, key: u64) {
-        if self.is_new(key) {
-            self.end(stream);
-        }
-    }
-
-    fn is_new(&mut self, key: u64) -> bool {
-        key == 0 || self.seen.insert(key)
-    }
-
-    /// No line comes any more for what is open.
-    fn end(&mut self, stream: u64) {
-        let Some(open) = self.open.remove(&stream) else {
-            return;
-        };
-        for block in open.blocks {
-            if let [first, others @ ..] = block.as_slice() {
-                let (start, others) = (open.start, others.to_vec());
-                self.left.insert(*first, Left { start, others });
+    fn words(&mut self, stream: u64, number: usize, words: Text<'_>, channel: Option<Channel>) {
+        let open = self.open.entry(stream).or_default();
+        match &mut open.block {
+            Some(block) => {
+                block.words.push(words);
+                block.left.others.push(number);
+            }
+            None => {
+                let (start, first, others) = (open.start, number, Vec::new());
+                open.block = Some(Block {
+                    channel,
+                    words: Joined::from_iter([words]),
+                    left: Left {
+                        start,
+                        first,
+                        others,
+                    },
+                });
             }
         }
     }
 
+    /// Notes a block of a line, with its `text` or its `thinking`. Its parts came just before it.
+    pub fn line(&mut self, stream: u64, said: Field<'_>, thought: Field<'_>) {
+        let Some(open) = self.open.get_mut(&stream) else {
+            return;
+        };
+        let has_words = |block: &mut Block| {
+            let whole = text(block.channel.map_or(said, |_| thought));
+            whole.is_some_and(|whole| {
+                let (whole, words) = (whole.comparable(), block.words.text());
+                whole.contains(&*words.comparable())
+            })
+        };
+        open.block.take_if(has_words);
+    }
+
+    /// No more words come for the block that is open, and no line has come.
+    fn close(&mut self, stream: u64) {
+        let open = self.open.get_mut(&stream);
+        if let Some(block) = open.and_then(|open| open.block.take()) {
+            self.left.insert(block.left.first, block.left);
+        }
+    }
+
     /// No line comes any more.
-    pub fn end_all(&mut self) {
+    pub fn end(&mut self) {
         let streams: Vec<u64> = self.open.keys().copied().collect();
-        streams.into_iter().for_each(|stream| self.end(stream));
+        streams.into_iter().for_each(|stream| self.close(stream));
     }
 
     /// The words that begin in this record and that no line has.
@@ -125,21 +144,21 @@ pub fn emit_left(record: &Record<'_>, left: &Left, out: &mut Emitter<'_>) {
     let Some((first, channel)) = record.value.member("event").and_then(words) else {
         return;
     };
-    let mut joined = first.decode_lossy().into_owned();
+    let mut joined = Joined::from_iter([first]);
     for number in &left.others {
         let mut other = record.others.get(*number);
         let event = other
             .as_mut()
             .and_then(|other| other.value()?.member("event"));
         if let Some((more, _)) = event.and_then(words) {
-            joined.push_str(&more.decode_lossy());
+            joined.push(more);
         }
     }
     let mut start = left.start.and_then(|number| record.others.get(number));
     let start = start.as_mut().and_then(|start| start.value());
     let message = start.and_then(|start| start.member("event")?.member("message"));
     let said = MsgOut {
-        text: Some(Text::Plain(&joined)),
+        text: Some(joined.text()),
         channel,
         model: message.and_then(|message| text(message.member("model"))),
         ..MsgOut::default()

@@ -1,7 +1,5 @@
 //! Compares the usage on the tapes with what the model server counted.
 
-use std::ops::RangeInclusive;
-
 use engram_core::event::Kind;
 use memchr::memmem;
 use serde_json::Value;
@@ -229,10 +227,8 @@ impl Ledger<'_, '_> {
         {
             Some(_) => {
                 let counted = Counts::of_real(real).text();
-                self.fail(
-                    stated,
-                    &format!("is wrong: the model server counted {counted}"),
-                );
+                let wrong = format!("is wrong: the model server counted {counted}");
+                self.fail(stated, &wrong);
             }
             None => self.is_complete(stated, Counts::of_real(real)),
         }
@@ -261,10 +257,13 @@ impl Ledger<'_, '_> {
     fn add_run(&mut self, stated: &Stated<'_>) {
         let schema = stated.session.schema();
         let counts_runs = self.subject.declares_for(schema, Kind::Meta, OF_RUNS);
-        let run = counts_runs.then(|| run_with(stated.counts, &self.real, &self.is_used));
+        // Sub-agents with another model are at work in the same run.
+        let model = stated.event.text("model");
+        let is_free = |at: &usize| !self.is_used[*at] && self.real[*at].may_be_of(model);
+        let run = counts_runs.then(|| run_with(stated.counts, &self.real, is_free));
         match run.flatten() {
             Some((run, sum)) => {
-                self.is_used[run].fill(true);
+                run.iter().for_each(|at| self.is_used[*at] = true);
                 self.findings.gap(OF_RUNS);
                 self.is_complete(stated, sum);
             }
@@ -362,20 +361,20 @@ impl Ledger<'_, '_> {
     }
 }
 
-/// The first run of responses that add up to this sum, without those that are counted already.
+/// The first run of responses that add up to this sum, of those that are free.
 fn run_with(
     sum: Counts,
     real: &[&RealUsage],
-    is_used: &[bool],
-) -> Option<(RangeInclusive<usize>, Counts)> {
-    let free = |at: &usize| !is_used[*at];
-    (0..real.len()).filter(free).find_map(|from| {
+    is_free: impl Fn(&usize) -> bool,
+) -> Option<(Vec<usize>, Counts)> {
+    let free: Vec<usize> = (0..real.len()).filter(is_free).collect();
+    (0..free.len()).find_map(|from| {
         let mut counted = Counts([None; 5]);
-        let to = (from..real.len()).filter(free).find(|at| {
-            counted.add(Counts::of_real(real[*at]));
+        let to = (from..free.len()).find(|at| {
+            counted.add(Counts::of_real(real[free[*at]]));
             sum.refuted_by(counted, false).is_none()
         })?;
-        Some((from..=to, counted))
+        Some((free[from..=to].to_vec(), counted))
     })
 }
 
@@ -587,13 +586,13 @@ mod tests {
         let real: Vec<&RealUsage> = real.iter().collect();
         let run = |input: u64, is_used: [bool; 4]| {
             let sum = Counts([Some(input), None, None, Some(input / 10), None]);
-            run_with(sum, &real, &is_used).map(|(run, _)| run)
+            run_with(sum, &real, |at| !is_used[*at]).map(|(run, _)| run)
         };
-        assert_eq!(run(600, [false; 4]), Some(0..=2));
-        assert_eq!(run(700, [false; 4]), Some(2..=3));
+        assert_eq!(run(600, [false; 4]), Some(vec![0, 1, 2]));
+        assert_eq!(run(700, [false; 4]), Some(vec![2, 3]));
         assert_eq!(run(800, [false; 4]), None, "one is left out");
         let counts_itself = [false, true, false, false];
-        assert_eq!(run(800, counts_itself), Some(0..=3));
+        assert_eq!(run(800, counts_itself), Some(vec![0, 2, 3]));
         assert_eq!(run(600, counts_itself), None, "counted twice");
     }
 

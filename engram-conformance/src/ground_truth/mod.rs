@@ -76,6 +76,8 @@ pub struct Truth {
 pub struct RealUsage {
     /// The id of the response.
     pub message_id: Option<String>,
+    /// The model that was asked.
+    pub model: Option<String>,
     /// The conversation, if these are the sums of all its responses.
     pub conversation: Option<String>,
     /// True if the response never ended.
@@ -93,6 +95,14 @@ pub struct RealUsage {
     pub output: Option<u64>,
     /// The output tokens of reasoning.
     pub reasoning: Option<u64>,
+}
+
+impl RealUsage {
+    /// False if both models are known and they differ.
+    pub(crate) fn may_be_of(&self, model: Option<&str>) -> bool {
+        let real = self.model.as_deref();
+        real.zip(model).is_none_or(|(real, model)| real == model)
+    }
 }
 
 /// A tool call as the model server sent it.
@@ -226,6 +236,16 @@ impl<'t> FileState<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_of_one_model_has_no_response_of_another() {
+        let of = |model: Option<&str>| RealUsage {
+            model: model.map(str::to_owned),
+            ..RealUsage::default()
+        };
+        assert!(of(Some("m")).may_be_of(Some("m")) && of(None).may_be_of(Some("m")));
+        assert!(of(Some("m")).may_be_of(None) && !of(Some("m")).may_be_of(Some("n")));
+    }
 
     #[test]
     fn files_are_named_from_the_root_of_the_project() {

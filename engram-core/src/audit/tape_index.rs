@@ -194,14 +194,13 @@ impl<'t> TapeIndex<'t> {
     pub fn has_words(&self, text: Text<'_>) -> bool {
         let token = canonical(text);
         let words = token.get(1..token.len() - 1).unwrap_or_default();
-        if words.contains(char::REPLACEMENT_CHARACTER) {
-            return true;
-        }
-        let near = self.found.get();
-        let before = || memmem::find(self.tape.get(..near)?.as_bytes(), words.as_bytes());
-        let after = self.tape.get(near..).unwrap_or_default();
-        let place = memmem::find(after.as_bytes(), words.as_bytes());
-        let place = place.map(|at| near + at).or_else(before);
+        let words = without_halves(words);
+        let search = |from: usize| {
+            let tape = self.tape.get(from..)?;
+            Some(from + memmem::find(tape.as_bytes(), words.as_bytes())?)
+        };
+        // The words of the next piece are near those of the last one.
+        let place = search(self.found.get()).or_else(|| search(0));
         place.inspect(|at| self.found.set(*at)).is_some()
     }
 
@@ -301,6 +300,21 @@ fn canonical(text: Text<'_>) -> Cow<'_, str> {
             push_text(&mut out, text);
             Cow::Owned(out)
         }
+    }
+}
+
+/// The words of a token without the half of a surrogate pair at either end.
+fn without_halves(words: &str) -> &str {
+    const LENGTH: usize = r"\ud83d".len();
+    let is_half = |half: &str| half.starts_with(r"\ud");
+    let words = match words.split_at_checked(LENGTH) {
+        Some((half, rest)) if is_half(half) => rest,
+        _ => words,
+    };
+    let end = words.len().checked_sub(LENGTH);
+    match end.and_then(|end| words.split_at_checked(end)) {
+        Some((rest, half)) if is_half(half) => rest,
+        _ => words,
     }
 }
 

@@ -155,6 +155,12 @@ fn is_of(name: &str, model: Option<&str>) -> bool {
     rest.is_empty() || (rest.starts_with(" (") && rest.ends_with(')'))
 }
 
+/// A sum of decimal fractions without the error of its binary form: `0.3`, and not `0.30000000000000004`.
+fn in_nanos(usd: f64) -> f64 {
+    let usd = usd.clamp(-MAX_COST, MAX_COST);
+    (usd * 1e9).round() / 1e9
+}
+
 fn computed<'s>(
     responses: impl Iterator<Item = (&'s String, &'s Spent)>,
     prices: &Prices,
@@ -182,7 +188,7 @@ impl Spent {
 impl Cost {
     fn stated(usd: f64) -> Cost {
         Cost {
-            usd: Some(usd),
+            usd: Some(in_nanos(usd)),
             basis: Some(Basis::Stated),
             ..Cost::default()
         }
@@ -191,7 +197,7 @@ impl Cost {
     /// Adds another cost.
     pub fn add(&mut self, more: &Cost) {
         self.usd = match (self.usd, more.usd) {
-            (Some(one), Some(other)) => Some((one + other).clamp(-MAX_COST, MAX_COST)),
+            (Some(one), Some(other)) => Some(in_nanos(one + other)),
             (one, other) => one.or(other),
         };
         self.basis = match (self.basis, more.basis) {
@@ -388,6 +394,18 @@ mod tests {
     }
 
     const MILLION: u64 = 1_000_000;
+
+    #[test]
+    fn sums_are_decimal() {
+        let sum = |costs: &[f64]| {
+            let mut sum = Cost::default();
+            costs.iter().for_each(|usd| sum.add(&Cost::stated(*usd)));
+            sum.usd
+        };
+        assert_eq!(sum(&[0.1, 0.2]), Some(0.3));
+        assert_eq!(sum(&[0.1 + 0.2]), Some(0.3));
+        assert_eq!(sum(&[MAX_COST, MAX_COST]), Some(MAX_COST));
+    }
 
     fn tape(build: impl FnOnce(&mut TapeCost)) -> TapeCost {
         let mut tape = TapeCost::default();

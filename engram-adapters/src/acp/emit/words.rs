@@ -15,6 +15,7 @@ use crate::acp::message::at;
 use crate::acp::notes::{is_notice, is_reminder};
 use crate::acp::plan::Piece;
 use crate::acp::readers::Block;
+use crate::shared::joined::Joined;
 use crate::shared::media::base64_hash;
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
@@ -28,12 +29,9 @@ pub fn prompt(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) {
         blocks.into_iter().flat_map(Value::elements)
     };
     let texts = || blocks().filter_map(|block| text(Block::lenient(block).text()));
-    let joined: String = texts().map(|text| text.decode_lossy()).collect();
+    let joined: Joined = texts().collect();
     let attachments = blocks().filter_map(|block| attachment(&Block::lenient(block)));
-    // A single text stays as the log has it.
-    let mut all = texts();
-    let only = all.next().filter(|_| all.next().is_none());
-    let words = only.or((!joined.is_empty()).then_some(Text::Plain(&joined)));
+    let words = texts().next().map(|_| joined.text());
     let prompt = MsgIn::user(Author::Person, words).with(attachments.collect());
     out.emit(prompt, PROMPT);
     for (n, value) in blocks().enumerate() {
@@ -42,7 +40,7 @@ pub fn prompt(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) {
             out.unrecognized_block(kind, value.raw(), Pointer::Item("/m/params/prompt", n));
         }
     }
-    state.prompt = hash64(&*joined);
+    state.prompt = hash64(joined.text().comparable());
     state.is_counted = false;
 }
 
@@ -118,21 +116,16 @@ fn first(
     let update = at(record.value, "m/params/update");
     let content = update.and_then(|update| update.member("content"));
     let block = Block::lenient_opt(content);
-    let mut words = text(block.text()).map(|text| text.decode_lossy().into_owned());
+    let mut words: Joined = text(block.text()).into_iter().collect();
     for number in others {
         let mut other = record.others.get(*number);
         let value = other.as_mut().and_then(|other| other.value());
         let more = value.and_then(|value| text(at(value, "m/params/update/content/text")));
         if let Some(more) = more {
-            words.get_or_insert_default().push_str(&more.decode_lossy());
+            words.push(more);
         }
     }
-    // A text alone stays as the log has it.
-    let alone = text(block.text()).filter(|_| others.is_empty());
-    let words = words.as_deref().filter(|words| !words.is_empty());
-    let said = alone
-        .filter(|text| !text.is_empty())
-        .or(words.map(Text::Plain));
+    let said = Some(words.text()).filter(|words| !words.is_empty());
     let pointer = Pointer::Member(UPDATE, "content");
     let message_id = update.and_then(|update| non_empty_text(update.member("messageId")));
     let attachments: Vec<_> = attachment(&block).into_iter().collect();
@@ -143,7 +136,7 @@ fn first(
     }
     match kind {
         MessageKind::UpdateUserMessageChunk => {
-            let is_echo = words.is_some_and(|words| hash64(words) == state.prompt);
+            let is_echo = said.is_some_and(|words| hash64(words.comparable()) == state.prompt);
             let by = match is_reminder(&block) {
                 true => Author::Harness,
                 false => Author::Person,

@@ -16,8 +16,8 @@ use crate::claude_code::emit::usage::tokens;
 use crate::claude_code::emit::{dispatch, system};
 use crate::claude_code::format::{AttachmentKind, LineKind, PrintedKind, ProgressKind, SystemKind};
 use crate::claude_code::notes::{BlockKind, Flags, Kind, NONE, Note, ResponseEnd};
-use crate::claude_code::readers::{Line, Message, Printed, Progress, Usage};
-use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
+use crate::claude_code::readers::{Block, Line, Message, Printed, Progress, Usage};
+use crate::shared::value::{Field, Value, elements, is_true, non_empty_text, raw_str, text};
 
 impl Checker {
     /// Looks at one line, and notes it. `has_file` is true for sub-agents that have a file of their own.
@@ -414,14 +414,18 @@ impl Checker {
             Kind::User => self.note_input(&mut note, &line, &message, check),
             _ => {}
         }
-        let text = printed.uuid().map_or(NONE, |_| hash64(value.raw()));
         match of {
             PrintedKind::SystemHookResponse => {
                 self.note_hook(printed.object().member("stdout"));
             }
-            PrintedKind::StreamEvent => self.note_part((record, text), &printed),
-            PrintedKind::Assistant => self.notes.parts.line(key(agent_of(&printed)), text),
-            PrintedKind::SystemInit => self.notes.parts.run(NONE, text),
+            PrintedKind::StreamEvent => self.note_part(record, value, &printed),
+            PrintedKind::Assistant => {
+                let stream = key(printed.parent_call());
+                for block in elements(message.content()).map(Block::lenient) {
+                    let parts = &mut self.notes.parts;
+                    parts.line(stream, block.text(), block.thinking());
+                }
+            }
             _ => {}
         }
         note.agent = key(agent_of(&printed));
@@ -433,18 +437,17 @@ impl Checker {
 
     /// Notes a part of an answer, and how a response ended: the part `message_delta` has the last counts, and the lines of the answer have the
     /// first (2.1.332: recorded).
-    fn note_part(&mut self, place: (usize, u64), printed: &Printed<'_>) {
-        let line = printed.object();
-        if let Some(part) = line.member("event") {
-            self.notes.parts.part(key(agent_of(printed)), place, part);
-        }
-        let message = key(line.member("api_message_id"));
-        let Some(part) = line
-            .member("event")
-            .filter(|part| message != NONE && raw_str(part.member("type")) == "message_delta")
-        else {
+    fn note_part(&mut self, record: usize, value: Value<'_>, printed: &Printed<'_>) {
+        let Some(part) = value.member("event") else {
             return;
         };
+        let place = (record, printed.uuid().map_or(NONE, |_| hash64(value.raw())));
+        let stream = key(printed.parent_call());
+        self.notes.parts.part(stream, place, part);
+        let message = key(value.member("api_message_id"));
+        if message == NONE || raw_str(part.member("type")) != "message_delta" {
+            return;
+        }
         let reason = part
             .member("delta")
             .and_then(|delta| text(delta.member("stop_reason")));

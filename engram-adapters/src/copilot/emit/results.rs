@@ -38,7 +38,7 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
     let tool = call.as_ref().map(|call| call.tool.as_str());
     let kind = tool.map(|tool| TOOLS.kind(tool));
     let failure = Failure::lenient_opt(end.error());
-    let content = text(output.content());
+    let content = text(output.content()).filter(|_| !is_nothing(&end));
     let is_command = tool.is_some_and(|tool| SHELLS.iter().any(|it| tool.ends_with(it)));
     let decoded = content.and_then(|content| content.decode().ok());
     let returned = decoded
@@ -140,6 +140,15 @@ fn status(end: &End<'_>, exit: Option<i64>) -> Status {
         false if code == INTERRUPTED => Status::Cancelled,
         false => Status::Error,
     }
+}
+
+/// True if the model got nothing: the content is what the terminal shows (1.0.102: recorded of a view of an empty file).
+fn is_nothing(end: &End<'_>) -> bool {
+    let metrics = end
+        .telemetry()
+        .and_then(|telemetry| telemetry.member("metrics"));
+    let length = metrics.and_then(|metrics| metrics.member("resultLength"));
+    length.is_some_and(|length| length.raw() == "0")
 }
 
 /// True if the model got a part of the output, and the path of a file with all of it.

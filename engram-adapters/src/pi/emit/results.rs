@@ -127,7 +127,8 @@ fn emit_result(
         exit,
         stdout,
         stderr,
-        truncated: is_true(Truncation::lenient_opt(details.truncation()).truncated()),
+        truncated: is_true(Truncation::lenient_opt(details.truncation()).truncated())
+            || is_true(details.cut()) && printed.is_some_and(is_capped),
         artifact: non_empty_text(details.full_output()).map(|path| SideFile {
             path,
             hash: None,
@@ -148,6 +149,16 @@ fn emit_result(
             out.unrecognized_block(kind, value.raw(), Pointer::Item(CONTENT, n));
         }
     }
+}
+
+/// What OpenClaw puts in the place of output that it does not keep, and of output that is too much for the model (2026.9.6: recorded).
+const CAPPED: &str = "[earlier output was discarded at the retention cap";
+const CUT: &str = " more characters truncated; rerun with narrower args if needed]";
+
+/// True for the output of a command whose beginning or end is not there.
+fn is_capped(printed: Text<'_>) -> bool {
+    let printed = printed.comparable();
+    printed.starts_with(CAPPED) || printed.ends_with(CUT)
 }
 
 /// The read or edit of a call that succeeded. Its arguments are read again from the record of the call.

@@ -60,6 +60,8 @@ impl Run {
             PrintedKind::Result => return end(plan, record, &line, out),
             PrintedKind::StreamEvent => match notes.parts.left(record.number) {
                 Some(left) => emit_left(record, left, out),
+                // The first line of a sub-agent says who started it.
+                None if out.has_events() => {}
                 None => return Outcome::duplicate(kind.name(), rule::PRINTED_PIECE),
             },
             PrintedKind::SystemContinueTurnFailed

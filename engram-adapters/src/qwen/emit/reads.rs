@@ -93,6 +93,11 @@ fn printed(shown: &str) -> Option<Lines> {
     is_range.then_some((Range { first, last }, None))
 }
 
+/// True if the terminal shows that a read had more than may be returned (0.24.4: recorded).
+pub fn is_cut_read(shown: &str) -> bool {
+    shown.starts_with(SHOWN_LINES) && shown.ends_with(" (truncated)")
+}
+
 /// True for a text that is not the output of a read, but what the terminal shows of it. A file may have the same line and no other.
 pub fn is_shown(output: &str) -> bool {
     let begins = |begin: &&str| output.starts_with(begin);
@@ -141,6 +146,10 @@ mod tests {
         // The last line may be none.
         assert_eq!(of("Read lines 39-41 of 41 from src/multi.py"), None);
         assert_eq!(of("Read lines 3-1 of 41 from a"), None);
+        assert!(is_cut_read(
+            "Read lines 1-715 of 2001 from x/big.txt (truncated)"
+        ));
+        assert!(!is_cut_read("Read lines 11-13 of 41 from src/multi.py"));
         assert!(is_shown("Skipped image file: a.png"));
         assert!(!is_shown("Read lines\n"));
     }

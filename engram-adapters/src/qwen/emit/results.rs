@@ -8,7 +8,7 @@ use engram_core::text::Text;
 
 use super::edits::{edit, write};
 use super::prompts::{attachment, context};
-use super::reads::read;
+use super::reads::{is_cut_read, read};
 use super::state::{Returned, State};
 use crate::qwen::notes::PARTS;
 use crate::qwen::readers::{
@@ -64,6 +64,9 @@ fn one(
     let exit = exit(&returned, printed);
     // What a command printed: the text for the model has it between lines of the harness.
     let is_cut = is_true(returned.display.truncated());
+    let is_part = returned
+        .shown
+        .is_some_and(|shown| is_cut_read(&shown.comparable()));
     let own = text(returned.display.output()).filter(|_| !is_cut);
     let (stdout, stderr) = match own {
         Some(own) => (Some(own).filter(|own| !own.is_empty()), None),
@@ -77,7 +80,7 @@ fn one(
         exit,
         stdout,
         stderr,
-        truncated: is_cut,
+        truncated: is_cut || is_part,
         artifact: side_file(&returned.display),
         attachments: attachments(line, response),
         duration_ms: duration,

@@ -89,7 +89,7 @@ impl Conversion for Stream {
 
     fn decide(&mut self) {
         let plan = |(session, mut checker): (u64, Checker)| {
-            checker.notes.parts.end_all();
+            checker.notes.parts.end();
             (
                 session,
                 Rc::new(Plan::of(mem::take(&mut checker.notes), |_| Vec::new())),
