@@ -116,7 +116,11 @@ pub fn find(
     };
     let index = index.map_err(at_root)?.unwrap_or_default();
     let root = root.unwrap_or_default();
-    let paths = homes::paths(request.paths, options.registry(), report);
+    // Tapes answer where no harness has a home any more.
+    let quiet = report.silenced();
+    let has_tapes = index.entries().next().is_some() && !report.is_verbose();
+    let said = if has_tapes { &quiet } else { report };
+    let paths = homes::paths(request.paths, options.registry(), said);
     let (tapes, others) = tapes_among(&paths, current_tapes_in);
     // The options of the conversion do not change what is read.
     let setup = Setup::new(options.registry(), String::new());

@@ -23,7 +23,7 @@ pub fn tapes_at(path: &Path) -> Vec<Result<PathBuf, AdapterError>> {
     }
     let found = tapes_in(path);
     if found.is_empty() {
-        let error = AdapterError::new(ErrorCode::Io)
+        let error = AdapterError::new(ErrorCode::NotFound)
             .expected("tapes, named `*.tape.jsonl` or `*.tape.jsonl.zst`")
             .found("none");
         return vec![Err(error.path(path.to_string_lossy()))];

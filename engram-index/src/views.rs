@@ -316,7 +316,7 @@ pub const VIEWS: [View; 9] = [
     },
     View {
         name: "session_costs",
-        about: "what one session cost, with its sub-agents, whatever sessions they are: the sum is the cost that `engram stats` prints. A session of which nothing is known has no row",
+        about: "what one session cost, with its sub-agents, whatever sessions they are: the sum is the cost that `engram stats` prints, if no session has a second tape. A session of which nothing is known has no row",
         columns: columns! {
             HARNESS;
             text "session", "coalesce(rs.text, tape_name(h.text, (SELECT min(path) FROM main.place WHERE place.tape = tape.id)))",

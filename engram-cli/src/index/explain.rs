@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use engram_adapters::Registry;
 use engram_command::exit::Exit;
 use engram_command::report::{Reporter, one_line};
+use engram_command::summary::count;
 use engram_index::{Error, Events, Index, Item, Query, Words};
 use serde_json::json;
 
@@ -97,8 +98,8 @@ fn answer(args: &Explain, registry: &Registry, report: &Reporter) -> Result<io::
         .filter(|(first, _)| *first > text.lines().count() && !args.removed)
     {
         return Err(Error::BadQuery(format!(
-            "the file has {} lines, so there is no line {first}",
-            text.lines().count()
+            "the file has {}, so there is no line {first}",
+            count(text.lines().count() as u64, "line")
         )));
     }
     if args.history || args.removed || args.like {

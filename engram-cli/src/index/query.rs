@@ -9,7 +9,7 @@ use engram_command::keys::Keys;
 use engram_command::project::project_of;
 use engram_command::report::{Reporter, one_line, printable_json};
 use engram_command::table;
-use engram_index::{Next, VIEWS, Value};
+use engram_index::{Error, Next, VIEWS, Value};
 use serde_json::json;
 
 use super::args::Query;
@@ -48,6 +48,9 @@ pub fn run(args: &Query, registry: &Registry, report: &Reporter) -> io::Result<E
     let asked = index.query(sql, longest, &mut |names, row| answer.take(names, row));
     answer.end(report)?;
     if let Err(error) = asked {
+        if matches!(error, Error::BadQuery(_)) {
+            report.note("`engram query` without a question lists the views and their columns");
+        }
         return Ok(place::failed(&error, report));
     }
     Ok(Exit::Success)

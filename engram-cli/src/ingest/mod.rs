@@ -160,18 +160,24 @@ fn to_stdout(args: &Ingest, options: &SessionOptions, report: &Reporter) -> io::
     if !args.filter.is_empty() {
         return Ok(report.usage("filters choose among several sessions, which need `--out DIR`"));
     }
-    let found = find(&args.paths, options);
     // The root directory of a store is itself what the caller named, not a directory to search.
     let is_searched =
         |path: &PathBuf| path.is_dir() && store_at_root(options.registry(), path).is_none();
+    let needs_directory = || {
+        Ok(report.usage(
+            "several sessions, or a directory, need a directory for their tapes: name it with `--out DIR`",
+        ))
+    };
+    if args.paths.iter().any(is_searched) {
+        return needs_directory();
+    }
+    let found = find(&args.paths, options);
     match &found.sessions[..] {
-        [Ok(input)] if !args.paths.iter().any(is_searched) => {
+        [Ok(input)] => {
             report.start_progress(input.bytes());
             single::to_stdout(args, options, input, &found.skipped, &found.lost, report)
         }
-        [Err(error)] if !args.paths.iter().any(is_searched) => Ok(report.failure(error)),
-        _ => Ok(report.usage(
-            "several sessions, or a directory, need a directory for their tapes: name it with `--out DIR`",
-        )),
+        [Err(error)] => Ok(report.failure(error)),
+        _ => needs_directory(),
     }
 }

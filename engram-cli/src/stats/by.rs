@@ -136,7 +136,7 @@ enum Has {
 }
 
 /// The value of what no log states.
-const UNKNOWN: &str = "unknown";
+pub const UNKNOWN: &str = "unknown";
 
 /// Counts by their values.
 pub type Groups = BTreeMap<Vec<String>, Stats>;

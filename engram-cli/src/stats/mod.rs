@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 mod by;
 
 use by::name_tokens;
-pub use by::{By, Division, Group, Parts, all_tokens, calls, groups};
+pub use by::{By, Division, Group, Parts, UNKNOWN, all_tokens, calls, groups};
 
 use crate::answers;
 use crate::args;
@@ -120,12 +120,9 @@ pub fn run(args: &args::Stats, registry: &Registry, report: &Reporter) -> io::Re
 /// Tapes do not stand for logs that are to be converted in another way, or where the command line names what to read.
 fn tapes_count(args: &args::Stats) -> TapesCount {
     let Conversion {
-        policy,
-        adapter,
-        every_form,
-        ..
+        policy, adapter, ..
     } = &args.conversion;
-    let is_usual = *policy == Policy::Permissive && adapter.is_none() && !every_form;
+    let is_usual = *policy == Policy::Permissive && adapter.is_none();
     if is_usual && args.paths.is_empty() {
         TapesCount::WhereCurrent
     } else {

@@ -68,6 +68,27 @@ fn every_home_that_is_there_is_converted_and_a_missing_one_is_no_error() {
 }
 
 #[test]
+fn tapes_answer_where_the_logs_are_gone() {
+    let home = home();
+    let made = at_home(home.path(), &["ingest"]).output().unwrap();
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+    for directory in [".claude", ".codex", ".cursor"] {
+        fs::remove_dir_all(home.path().join(directory)).unwrap();
+    }
+    for more in [&["--json"][..], &["--json", "--every-form"]] {
+        let stats = at_home(home.path(), &[&["stats"], more].concat())
+            .output()
+            .unwrap();
+        assert_eq!((code(&stats), stderr(&stats)), (0, String::new()));
+        let counts: Value = serde_json::from_slice(&stats.stdout).unwrap();
+        assert_eq!(
+            (&counts["sessions"], &counts["sub_agents"]),
+            (&2.into(), &1.into())
+        );
+    }
+}
+
+#[test]
 fn a_database_that_a_variable_names_is_searched_and_said() {
     let (home, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let database = only_file(

@@ -338,6 +338,12 @@ fn bounds_and_exit_codes_are_as_documented() {
         );
     }
     assert!(!Path::new(&other).exists(), "a question makes no index");
+    let misspelt = home.run(&["query", "SELECT foo FROM sessions"]);
+    assert!(
+        stderr(&misspelt).contains("lists the views and their columns"),
+        "{}",
+        stderr(&misspelt)
+    );
 }
 
 #[test]

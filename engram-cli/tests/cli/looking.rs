@@ -385,7 +385,7 @@ fn check_goes_through_a_directory_and_an_empty_one_fails() {
     assert_eq!(code(&run(&["check", text(directory.path())])), 1);
     assert_eq!(
         code(&run(&["check", text(tempfile::tempdir().unwrap().path())])),
-        6
+        3
     );
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::html::escaped;
 use crate::show::safe::visible_line;
+use crate::stats::UNKNOWN;
 
 /// One value of a chart.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,7 +88,8 @@ pub fn columns(title: &str, values: &[Value], out: &mut impl Write) -> io::Resul
         )?;
     }
     write!(out, "</svg>")?;
-    if let [first, .., last] = values {
+    let mut named = values.iter().filter(|value| value.name != UNKNOWN);
+    if let (Some(first), Some(last)) = (named.next(), named.next_back()) {
         let most = values.iter().find(|value| value.amount >= largest);
         let most = most.map_or_else(String::new, |most| {
             format!("; most: {} ({})", most.text, most.name)

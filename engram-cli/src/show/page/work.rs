@@ -27,7 +27,7 @@ use crate::money;
 use crate::once::Counted;
 use crate::reading::{self, Request, TapesCount};
 use crate::show::words::count;
-use crate::stats::{By, Division, Group, Parts, all_tokens, calls, groups};
+use crate::stats::{By, Division, Group, Parts, UNKNOWN, all_tokens, calls, groups};
 
 /// Bars of one chart.
 const BARS: usize = 12;
@@ -279,6 +279,13 @@ struct Sum {
 }
 
 impl Sum {
+    fn add(&mut self, group: &Group) {
+        let (tokens, is_partial) = all(group);
+        self.tokens = self.tokens.saturating_add(tokens);
+        self.is_partial |= is_partial;
+        self.cost.add(&group.cost);
+    }
+
     fn tokens(&self, name: &str) -> Value {
         Value {
             name: name.to_owned(),
@@ -300,8 +307,22 @@ impl Sum {
     }
 }
 
-/// The days without gaps, or the months or years of a longer time. Of still more years those that have anything.
+/// The days without gaps, or the months or years of a longer time, and behind them what has no time.
 fn in_time(days: &[Group]) -> Vec<(String, Sum)> {
+    let (dated, others): (Vec<_>, Vec<_>) = days
+        .iter()
+        .partition(|group| group.values[0].parse::<Date>().is_ok());
+    let mut columns = dated_columns(&dated);
+    let mut unknown = Sum::default();
+    others.into_iter().for_each(|group| unknown.add(group));
+    if unknown.tokens > 0 {
+        columns.push((UNKNOWN.to_owned(), unknown));
+    }
+    columns
+}
+
+/// The columns of what has a day. Of more years than there is room for, those that have anything.
+fn dated_columns(days: &[&Group]) -> Vec<(String, Sum)> {
     let dates = || {
         days.iter()
             .filter_map(|group| group.values[0].parse::<Date>().ok())
@@ -319,18 +340,12 @@ fn in_time(days: &[Group]) -> Vec<(String, Sum)> {
             .into_iter()
             .map(|name| (name, Sum::default()))
             .collect();
-        for group in days
-            .iter()
-            .filter(|group| group.values[0].parse::<Date>().is_ok())
-        {
+        for group in days {
             if let Some(sum) = group.values[0]
                 .get(..len)
                 .and_then(|name| sums.get_mut(name))
             {
-                let (tokens, is_partial) = all(group);
-                sum.tokens = sum.tokens.saturating_add(tokens);
-                sum.is_partial |= is_partial;
-                sum.cost.add(&group.cost);
+                sum.add(group);
             }
         }
         return sums.into_iter().collect();
@@ -383,6 +398,19 @@ mod tests {
         );
         assert_eq!(columns(&[]), Vec::<String>::new());
         assert_eq!(columns(&["no day"]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_has_no_time_is_behind_the_days() {
+        let mut undated = group(UNKNOWN);
+        let tokens = undated.counts.tokens.entry("m".to_owned()).or_default();
+        (tokens.responses, tokens.input, tokens.output) = (1, Some(3), Some(4));
+        let columns = in_time(&[undated, group("2026-02-27")]);
+        let amounts: Vec<_> = columns
+            .iter()
+            .map(|(name, sum)| (name.as_str(), sum.tokens))
+            .collect();
+        assert_eq!(amounts, [("2026-02-27", 0), (UNKNOWN, 7)]);
     }
 
     #[test]
