@@ -415,9 +415,13 @@ fn has_edit_of_failed_call(case: &Case<'_>) -> bool {
             kind.is_none_or(|kind| EDITORS.contains(&kind))
         };
         let has_failed = |result: &Event| of_edit(result) && result.text("status") == Some("error");
+        let is_known = |edit: &Event| {
+            let file = edit.text("file").unwrap_or_default();
+            of_edit(edit) && file.ends_with(&real.file)
+        };
         real.call_ids.iter().all(is_editor)
             && has_event(case, Kind::ToolResult, has_failed)
-            && !has_event(case, Kind::CodeEdit, of_edit)
+            && !has_event(case, Kind::CodeEdit, is_known)
     })
 }
 

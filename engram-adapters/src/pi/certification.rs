@@ -2,7 +2,7 @@
 
 use engram_conformance::RealEdit;
 use engram_conformance::gaps::{
-    EDIT_NOT_UTF8, EDIT_PATCH_TEXT, EDITORS, GapRow, PROMPT_COMMAND, edits_by, has_event,
+    EDIT_NOT_UTF8, EDIT_PATCH_TEXT, EDITORS, GapRow, PROMPT_COMMAND, READ_BOM, edits_by, has_event,
     has_no_file_hash, lacks_file_before_hash, split_at_cr,
 };
 use engram_conformance::tape::Event;
@@ -33,7 +33,15 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 ];
 
 /// How recordings show the gaps of OpenClaw.
-const CLAW_ROWS: &[GapRow] = &[ADD_OVER_FILE, FUZZY, NO_FILE_HASH, EDIT_PATCH_TEXT];
+const CLAW_ROWS: &[GapRow] = &[
+    ADD_OVER_FILE,
+    BARE_CR,
+    BOM,
+    FUZZY,
+    NO_FILE_HASH,
+    EDIT_PATCH_TEXT,
+    READ_BOM,
+];
 
 const ADD_OVER_FILE: GapRow = GapRow::new("edit.add_over_file", Kind::CodeEdit, |case| {
     edits_by(case, &["write"], |edit, real| {
@@ -49,25 +57,28 @@ const NO_FILE_HASH: GapRow = GapRow::new("edit.no_file_hash", Kind::CodeEdit, |c
 })
 .without_hash(is_diff);
 
+const BOM: GapRow = GapRow::new("edit.bom", Kind::CodeEdit, |case| {
+    edits_by(case, EDITORS, |edit, real| {
+        let begins = edit
+            .range("before_range")
+            .is_some_and(|(first, _)| first == 1);
+        begins && edit.has("before_hash") && text_before(real).starts_with('\u{feff}')
+    })
+});
+const BARE_CR: GapRow = GapRow::new("edit.bare_cr", Kind::CodeEdit, |case| {
+    edits_by(case, EDITORS, |edit, real| {
+        edit.has("before_range") && split_at_cr(text_before(real)).is_some()
+    })
+});
+
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
     EDIT_NOT_UTF8,
     ADD_OVER_FILE,
     FUZZY,
     NO_FILE_HASH,
-    GapRow::new("edit.bom", Kind::CodeEdit, |case| {
-        edits_by(case, EDITORS, |edit, real| {
-            let begins = edit
-                .range("before_range")
-                .is_some_and(|(first, _)| first == 1);
-            begins && edit.has("before_hash") && text_before(real).starts_with('\u{feff}')
-        })
-    }),
-    GapRow::new("edit.bare_cr", Kind::CodeEdit, |case| {
-        edits_by(case, EDITORS, |edit, real| {
-            edit.has("before_range") && split_at_cr(text_before(real)).is_some()
-        })
-    }),
+    BOM,
+    BARE_CR,
     GapRow::new("edit.script", Kind::CodeEdit, |case| {
         has_event(case, Kind::CodeEdit, is_of_script)
     })

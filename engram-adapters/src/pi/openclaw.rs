@@ -1,4 +1,4 @@
-//! OpenClaw, which writes the entries of Pi: until 2026.8 into files, since 2026.9 into a database for each agent. Here is what differs.
+//! OpenClaw, which writes the entries of Pi: until 2026.7 into files, since 2026.8 into a database for each agent. Here is what differs.
 
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::AdapterDescriptor;
@@ -44,38 +44,53 @@ static ADAPTER: LogAdapter = LogAdapter {
     conversion: |init| Log::<Notes, _>::boxed(Events::new(Family::OpenClaw, init)),
 };
 
-/// The claims until 2026.9.1.
+/// The claims until 2026.9.2.
 const COVERAGE: Coverage = Coverage {
     msg_in: Grade::Full,
     tool_result: Grade::Full,
-    code_read: Grade::Partial(&["read.no_lines", "read.no_total"]),
+    code_read: Grade::Partial(&[
+        "read.bom",
+        "read.no_lines",
+        "read.no_total",
+        "read.not_utf8",
+    ]),
     code_edit: Grade::Partial(&[
         "edit.shell",
         "edit.add_over_file",
+        "edit.after_error",
+        "edit.bare_cr",
+        "edit.bom",
         "edit.fuzzy",
         "edit.no_file_hash",
+        "edit.patch_text",
     ]),
+    span_link: Grade::Partial(&["link.no_range"]),
     ..CLAIMS
 };
 
-/// The claims for 2026.9.6.
+/// The claims since 2026.9.3.
 const OF_CLAW_TREE: Coverage = Coverage {
-    code_read: Grade::Partial(&["read.no_lines", "read.no_total", "read.not_utf8"]),
-    code_edit: Grade::Partial(&["edit.shell", "edit.no_file_hash", "edit.patch_text"]),
-    span_link: Grade::Partial(&["link.no_range"]),
+    code_edit: Grade::Partial(&[
+        "edit.shell",
+        "edit.after_error",
+        "edit.bare_cr",
+        "edit.bom",
+        "edit.no_file_hash",
+        "edit.patch_text",
+    ]),
     ..COVERAGE
 };
 
 static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "openclaw",
-    adapter_version: "0.1.2",
+    adapter_version: "0.1.3",
     harness_family: "openclaw",
     matrix: VersionMatrix {
         revisions: &[
             Revision {
                 schema: TREE,
                 versions: None,
-                tested: &["2026.5.28", "2026.9.1"],
+                tested: &["2026.5.28", "2026.8.2", "2026.9.1"],
                 coverage: COVERAGE,
             },
             Revision {

@@ -5,10 +5,10 @@ use engram_core::version::{Revision, VersionMatrix};
 
 /// A version of the format, as a header has it, and its name on a tape.
 pub(super) type Format = (u64, &'static str);
-/// That of Pi, and of OpenClaw before 2026.9.6.
+/// That of Pi, and of OpenClaw before 2026.9.3.
 pub(super) const FORMAT: u64 = 3;
 pub(super) const TREE: &str = "session-3";
-/// That of OpenClaw 2026.9.6.
+/// That of OpenClaw since 2026.9.3.
 pub(super) const CLAW_TREE: &str = "session-4";
 /// All of OpenClaw, and those of Pi.
 pub(super) const CLAW_FORMATS: &[Format] = &[(FORMAT, TREE), (4, CLAW_TREE)];

@@ -17,7 +17,6 @@ use crate::pi::format::EntryKind;
 use crate::pi::notes::{Notes, kind_of};
 use crate::pi::plan::{Plan, plan};
 use crate::pi::readers::{Entry, Message};
-use crate::pi::revisions::CLAW_TREE;
 use crate::shared::log::LogEvents;
 use crate::shared::stated::emit_facts;
 use crate::shared::time::tape_time;
@@ -44,7 +43,6 @@ impl Events {
         Events {
             state: State {
                 has_patches: family == Family::OpenClaw,
-                has_links: init.identity.schema == Some(CLAW_TREE),
                 ..State::default()
             },
             started_by: (

@@ -180,7 +180,7 @@ fn file_events(
         return;
     };
     if let Some(input) = text(args.input()).filter(|_| tool == "apply_patch" && state.has_patches) {
-        let (call_id, has_links) = (text(message.call_id()), state.has_links);
+        let call_id = text(message.call_id());
         patch(&input.decode_lossy(), |event, moved_to| {
             state.with_file(record.number, event.file, out, |file, out| {
                 let at = Pointer::At("/message/details");
@@ -192,7 +192,7 @@ fn file_events(
                     },
                     at,
                 );
-                if let Some(to) = moved_to.filter(|_| has_links) {
+                if let Some(to) = moved_to {
                     out.emit(SpanLink::of_move(call_id, file, Text::Plain(to)), at);
                 }
             });

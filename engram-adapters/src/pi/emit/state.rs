@@ -16,7 +16,7 @@ pub struct FileCall<'a> {
     pub args: FileArgs<'a>,
     pub details: Details<'a>,
     /// The version of the harness takes the text before an edit from the file: the log has the time that the call took (Pi 1.3 and later), or
-    /// says that the file changed (OpenClaw 2026.9.1 and later).
+    /// says that the file changed (OpenClaw since 2026.8).
     pub is_exact: bool,
     /// The session has read or changed the file before.
     pub is_known: bool,
@@ -35,8 +35,6 @@ pub struct State {
     pub files: KeySet,
     /// The harness has a tool that applies patches. Of an extension with its name nothing is known.
     pub has_patches: bool,
-    /// Moves are recorded in this form of the log, so that they are claimed.
-    pub has_links: bool,
     /// The last record that is a copy of another session.
     pub last_copy: Option<usize>,
 }
