@@ -2,13 +2,14 @@
 
 use std::num::NonZeroUsize;
 
-use engram_adapters::sessions::{FormSink, SessionOptions};
+use engram_adapters::sessions::SessionOptions;
 use engram_command::exit::{Exit, Tally};
 use engram_command::filter::Filter;
 use engram_command::inputs::is_no_session;
 use engram_command::pool::in_order;
 use engram_command::report::Reporter;
 use engram_core::error::AdapterError;
+use engram_core::form_facts::FormSink;
 use engram_core::overview::OverviewSink;
 use engram_core::sink::EventSink;
 use engram_core::stats::Stats;

@@ -1,14 +1,14 @@
 //! Sums over sessions. A session counts once, although several files or tapes have it.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use engram_adapters::sessions::FormFacts;
 use engram_command::report::Reporter;
 use engram_command::summary::count;
+use engram_core::form_facts::FormFacts;
 use engram_core::overview::Overview;
-use engram_core::stats::{NO_MODEL, NO_STATUS, Stats, TokenCounts};
+use engram_core::repeats::{Rank, repeated};
+use engram_core::stats::Stats;
 
 /// False for a log that has nothing of a session: old versions of Claude Code kept titles of other sessions in files of their own.
 pub fn is_session(overview: &Overview) -> bool {
@@ -84,79 +84,12 @@ impl<T> Once<T> {
         own.map(|(_, counted)| counted).collect()
     }
 
-    /// The inputs that repeat another one, each with that one. It is the rule that a search for sessions applies to their forms, but an input
-    /// that states what responses cost comes before one that has more calls.
+    /// The inputs that repeat another one, each with that one.
     fn repeated(&self) -> BTreeMap<usize, usize> {
-        let mut sessions: BTreeMap<_, Vec<(usize, &FormFacts)>> = BTreeMap::new();
-        for (index, facts) in self
-            .0
-            .iter()
-            .enumerate()
-            .filter_map(|(index, counted)| Some((index, counted.facts.as_ref()?)))
-        {
-            sessions
-                .entry(facts.identity())
-                .or_default()
-                .push((index, facts));
-        }
-        let agents: HashSet<_> = sessions.keys().copied().collect();
-        let ids: HashSet<_> = agents
-            .iter()
-            .map(|(harness, id, _)| (*harness, *id))
-            .collect();
-        let mut repeated = BTreeMap::new();
-        for ((harness, session, _), mut inputs) in
-            sessions.into_iter().filter(|(_, inputs)| inputs.len() > 1)
-        {
-            let has_own_input = |of: &str, agent: Option<&str>| match agent {
-                Some(_) if of == session => agents.contains(&(harness, of, agent)),
-                _ => ids.contains(&(harness, of)),
-            };
-            inputs.sort_by_cached_key(|(index, facts)| {
-                (Reverse(facts.size()), self.rank(*index), *index)
-            });
-            let mut used: Vec<(usize, &FormFacts)> = Vec::new();
-            for (index, facts) in inputs {
-                match used
-                    .iter()
-                    .find(|(_, used)| used.count_for(facts, has_own_input))
-                {
-                    Some((used, _)) => drop(repeated.insert(index, *used)),
-                    None => used.push((index, facts)),
-                }
-            }
-        }
-        repeated
-    }
-
-    /// The order of inputs with as many prompts and calls: first the one that says most about them. Paths play no part, so the same input
-    /// is counted whether the logs are read or the tapes that were made of them.
-    fn rank(&self, index: usize) -> impl Ord {
-        let counts = self.0[index].stats.counts();
-        let sum =
-            |numbers: &mut dyn Iterator<Item = u64>| Reverse(numbers.fold(0, u64::saturating_add));
-        let tokens_of = |model: &TokenCounts| {
-            model
-                .input
-                .unwrap_or_default()
-                .saturating_add(model.output.unwrap_or_default())
-        };
-        (
-            sum(&mut counts.tokens.values().map(tokens_of)),
-            sum(&mut counts
-                .calls
-                .values()
-                .flatten()
-                .filter(|(status, _)| **status != NO_STATUS)
-                .map(|(_, calls)| *calls)),
-            sum(&mut counts.edits.values().copied()),
-            sum(&mut counts
-                .tokens
-                .iter()
-                .filter(|(model, _)| *model != NO_MODEL)
-                .map(|(_, tokens)| tokens_of(tokens))),
-            Reverse(counts.answers),
-            serde_json::to_string(&counts).unwrap_or_default(),
-        )
+        let forms = self.0.iter().enumerate();
+        let forms = forms.filter_map(|(index, counted)| Some((index, counted.facts.as_ref()?)));
+        let all = forms.clone().map(|(_, facts)| facts.identity().clone());
+        let rank = |index: usize| Rank::of(&self.0[index].stats);
+        repeated(forms.clone(), rank, &all.collect())
     }
 }

@@ -41,6 +41,7 @@ pub mod error;
 pub mod event;
 pub mod event_schema;
 pub mod file_path;
+pub mod form_facts;
 pub mod hash;
 mod input;
 pub mod json;
@@ -56,6 +57,7 @@ pub mod policy;
 pub mod prices;
 #[cfg(feature = "redact")]
 pub mod redact;
+pub mod repeats;
 mod side_info;
 pub mod sink;
 pub mod stats;

@@ -51,7 +51,7 @@ const UNIQUE: [&str; 7] = [
     "after_anchors.list.item",
 ];
 /// The version of the tables, in each file.
-pub const VERSION: (&str, &str) = ("engram.tables", "1");
+pub const VERSION: (&str, &str) = ("engram.tables", "2");
 /// The name of the part without rows, which gives a table its columns.
 pub const EMPTY: &str = "00000";
 

@@ -43,6 +43,7 @@ mod query;
 mod read_back;
 mod reading;
 mod rebuild;
+mod repeats;
 mod replay;
 mod rows;
 mod runs;

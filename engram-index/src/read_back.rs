@@ -1,6 +1,6 @@
 //! The rows of one tape, read back from the database.
 
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::parts::Parts;
 use crate::rows::{
@@ -25,6 +25,7 @@ pub fn rows(db: &Connection, tape: i64) -> rusqlite::Result<Stored> {
         spans,
         steps: steps(db, tape)?,
         said: Vec::new(),
+        form: form(db, tape)?,
     };
     Ok(Stored { rows, span_ids })
 }
@@ -55,6 +56,11 @@ pub fn has_said(db: &Connection, speech: i64, anchors: &[u64]) -> rusqlite::Resu
         }
     }
     Ok(true)
+}
+
+fn form(db: &Connection, tape: i64) -> rusqlite::Result<Option<Vec<u8>>> {
+    let mut find = db.prepare_cached("SELECT facts FROM form WHERE tape = ?1")?;
+    find.query_row([tape], |row| row.get(0)).optional()
 }
 
 fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {

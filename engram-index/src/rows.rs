@@ -27,6 +27,8 @@ pub struct TapeRows {
     pub steps: Vec<StepRow>,
     /// What was said, if that is asked for.
     pub said: Vec<SaidRow>,
+    /// What another tape of the session must have to repeat it, as `repeats.rs` writes it; `None` if the session has no id.
+    pub form: Option<Vec<u8>>,
 }
 
 /// A prompt, an answer or an output.

@@ -11,6 +11,8 @@ CREATE TABLE tape (
     bytes INTEGER NOT NULL, events INTEGER NOT NULL, superseded_by INTEGER, parent_session INTEGER, parent_call INTEGER, fork_of INTEGER,
     version TEXT, cwd TEXT, title TEXT, model TEXT, repo_url TEXT, tokens TEXT, cost TEXT, cost_total REAL, agents TEXT
 );
+-- What another tape of the session must have to repeat this one, as `repeats.rs` writes it.
+CREATE TABLE form (tape INTEGER PRIMARY KEY, facts BLOB NOT NULL);
 -- Where tapes lie. A file that is no valid tape has a fault and no tape.
 CREATE TABLE place (
     path TEXT PRIMARY KEY, tape INTEGER, size INTEGER NOT NULL, modified INTEGER NOT NULL, fault TEXT

@@ -17,7 +17,7 @@ const LOCK: &str = "index.lock";
 /// What SQLite calls a database in memory.
 const MEMORY: &str = ":memory:";
 /// Raised by every change of `schema.sql`, and of what is taken from a tape.
-pub const SCHEMA: i64 = 12;
+pub const SCHEMA: i64 = 13;
 /// What SQLite calls the application id, "Engr": a database without it is somebody else's.
 const APPLICATION: i32 = 0x456e_6772;
 /// Where the header of a database has the application id, and its length up to there.

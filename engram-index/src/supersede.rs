@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::repeats;
 use crate::rows::{Digest, FileRef, TapeRows, UNCONFIRMED, What};
 
 /// One fact of a tape, without numbers that change when the session grows.
@@ -32,7 +33,10 @@ pub enum Relation {
 /// Compares two tapes of one session. What is not confirmed yet may be said otherwise later, so it does not count.
 pub fn relation(one: &TapeRows, other: &TapeRows) -> Relation {
     let (first, second) = (facts(one), facts(other));
-    let (within, around) = (first.is_subset(&second), second.is_subset(&first));
+    let (within, around) = (
+        first.is_subset(&second) && says_all_of(other, one),
+        second.is_subset(&first) && says_all_of(one, other),
+    );
     match (within, around) {
         (true, true) if rank(one) < rank(other) => Relation::Superseded,
         (true, true) => Relation::Supersedes,
@@ -46,6 +50,15 @@ pub fn relation(one: &TapeRows, other: &TapeRows) -> Relation {
         }
         (false, false) if one.tape.input_hash == other.tape.input_hash => Relation::Supersedes,
         (false, false) => Relation::Apart,
+    }
+}
+
+/// True if a tape has the answers of another one, too: captures of two runs of a session may have no prompt and no call.
+fn says_all_of(rows: &TapeRows, other: &TapeRows) -> bool {
+    let form = |rows: &TapeRows| repeats::read(rows.form.as_deref()?);
+    match (form(rows), form(other)) {
+        (Some((form, _)), Some((other, _))) => form.contain(&other, |_, _| true),
+        _ => true,
     }
 }
 

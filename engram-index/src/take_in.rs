@@ -8,6 +8,7 @@ use engram_core::event::{
     ToolCall, ToolResult, Usage,
 };
 use engram_core::file_path::full_path;
+use engram_core::form_facts::FormSink;
 use engram_core::sink::EventSink;
 use engram_core::stats::{Stats, TapeCost};
 use engram_core::text::Text;
@@ -19,7 +20,7 @@ use crate::rows::{
     What, digest,
 };
 use crate::shell::Effect;
-use crate::{names, said};
+use crate::{names, repeats, said};
 
 /// Kinds of calls whose output may show the lines of a file.
 const SHOWING: [&str; 5] = ["read", "edit", "write", "mcp", "other"];
@@ -58,8 +59,9 @@ pub struct Builder {
     /// The calls of the current response.
     response: Option<String>,
     response_calls: Vec<usize>,
-    /// Tokens and costs.
+    /// Tokens and costs, and what is compared with other tapes of the session.
     stats: Stats,
+    form: FormSink,
     /// Strings of calls that may change files, until it is known whether they did.
     paths: HashMap<u64, Vec<String>>,
     /// Calls that failed.
@@ -148,12 +150,12 @@ impl Builder {
                 self.rows.said.push(SaidRow { offset, t, anchors });
             }
         }
+        let event = record.as_event_ref();
+        // Counting cannot fail.
+        let _ = self.stats.event(&event);
+        let _ = self.form.event(&event);
         match &record.event {
-            Event::Meta(meta) => {
-                // Counting cannot fail.
-                let _ = self.stats.event(&record.as_event_ref());
-                self.meta(meta, &at);
-            }
+            Event::Meta(meta) => self.meta(meta, &at),
             Event::MsgIn(message) => {
                 let by = message.by as i64;
                 self.rows.prompts.push(PromptRow {
@@ -514,6 +516,8 @@ impl Builder {
         self.rows.steps = std::mem::take(&mut self.rebuild).finish();
         self.rows.tape.facts.agents = (!self.agents.is_empty()).then(|| json(&self.agents));
         self.rows.tape.spent = spent(&self.stats, self.rows.tape.spent.cost_total);
+        let facts = self.form.facts();
+        self.rows.form = facts.map(|facts| repeats::form(&facts, &self.stats));
         self.rows
     }
 }

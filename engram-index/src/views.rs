@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 
 use crate::rows::Digest;
-use crate::{names, tape_file, window};
+use crate::{names, repeats, tape_file, window};
 
 /// Names the project of a directory that a session began in.
 pub type Projects = fn(&str) -> String;
@@ -88,14 +88,14 @@ const AGENT_IN_LIST: Column = Column {
     sql: "agent.value",
     ..AGENT
 };
-/// The tables of [`TAPE`] to [`AGENT`], without the tapes that others supersede.
+/// The tables of [`TAPE`] to [`AGENT`], without the tapes that others supersede or repeat.
 macro_rules! of_tape {
     ($tables:literal, $condition:literal) => {
         concat!(
             "main.tape JOIN main.name h ON h.id = tape.harness LEFT JOIN main.name s ON s.id = tape.session ",
             "LEFT JOIN main.name a ON a.id = tape.agent ",
             $tables,
-            " WHERE tape.superseded_by IS NULL AND ",
+            " WHERE tape.superseded_by IS NULL AND tape.id NOT IN (SELECT tape FROM repeat) AND ",
             $condition
         )
     };
@@ -316,7 +316,7 @@ pub const VIEWS: [View; 9] = [
     },
     View {
         name: "session_costs",
-        about: "what one session cost, with its sub-agents, whatever sessions they are: the sum is the cost that `engram stats` prints, if no session has a second tape. A session of which nothing is known has no row",
+        about: "what one session cost, with its sub-agents, whatever sessions they are: the sum is the cost that `engram stats` prints. A session of which nothing is known has no row",
         columns: columns! {
             HARNESS;
             text "session", "coalesce(rs.text, tape_name(h.text, (SELECT min(path) FROM main.place WHERE place.tape = tape.id)))",
@@ -366,6 +366,7 @@ pub fn make(db: &Connection, projects: Projects) -> rusqlite::Result<()> {
         let directory: Option<String> = values.get(0)?;
         Ok(directory.map(|directory| projects(&directory)))
     })?;
+    repeats::make(db)?;
     db.execute_batch(&statements())
 }
 

@@ -183,9 +183,19 @@ impl Writer {
         for step in &rows.steps {
             self.insert_step(tape, step, anchors)?;
         }
+        self.put_form(tape, rows)?;
         rows.said
             .iter()
             .try_for_each(|said| self.insert_said(tape, said, anchors))
+    }
+
+    fn put_form(&self, tape: i64, rows: &TapeRows) -> rusqlite::Result<()> {
+        let sql = match rows.form {
+            Some(_) => "INSERT OR REPLACE INTO form (tape, facts) VALUES (?1, ?2)",
+            None => "DELETE FROM form WHERE tape = ?1 AND ?2 IS NULL",
+        };
+        let mut put = self.db.prepare_cached(sql)?;
+        put.execute(params![tape, rows.form]).map(drop)
     }
 
     fn insert_said(&self, tape: i64, row: &SaidRow, anchors: &mut Anchors) -> rusqlite::Result<()> {
@@ -419,6 +429,7 @@ impl Writer {
         self.change_calls(id, &stored.rows.calls, &rows.calls)?;
         self.change_spans(id, stored, &rows.spans, anchors)?;
         self.change_steps(id, &stored.rows.steps, &rows.steps, anchors)?;
+        self.put_form(id, rows)?;
         self.change_said(id, &rows.said, anchors)
     }
 
@@ -502,7 +513,7 @@ impl Writer {
 
     /// Deletes everything that a tape says, and leaves its row.
     pub(crate) fn delete_rows(&mut self, tape: i64) -> rusqlite::Result<()> {
-        for table in ["prompt", "call", "span", "step", "speech"] {
+        for table in ["prompt", "call", "span", "step", "speech", "form"] {
             self.db
                 .execute(&format!("DELETE FROM {table} WHERE tape = ?1"), [tape])?;
         }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use engram_core::error::AdapterError;
+use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::form_facts::{FormFacts, FormSink};
 
-use super::form_facts::FormFacts;
 use super::location::SessionLocation;
 use super::options::SessionOptions;
 
@@ -158,7 +158,7 @@ fn compared(mut members: Vec<Member<'_>>, options: &SessionOptions) -> Vec<(usiz
     let (mut used, mut others): (Vec<(&Member<'_>, FormFacts)>, Vec<_>) = (Vec::new(), Vec::new());
     for member in &members {
         // A form that cannot be converted takes the place of no other one. Its error is reported when it is converted.
-        let Ok(facts) = FormFacts::of(member.location, options) else {
+        let Ok(facts) = facts_of(member.location, options) else {
             continue;
         };
         let better: Vec<&(&Member<'_>, FormFacts)> = used
@@ -192,6 +192,21 @@ fn compared(mut members: Vec<Member<'_>>, options: &SessionOptions) -> Vec<(usiz
         used.push((member, facts));
     }
     others
+}
+
+/// Converts a session and keeps what is compared. One without an id is `unknown_harness`.
+fn facts_of(
+    location: &SessionLocation,
+    options: &SessionOptions,
+) -> Result<FormFacts, AdapterError> {
+    let options = SessionOptions {
+        on_read: None,
+        ..options.clone()
+    };
+    let mut sink = FormSink::default();
+    location.open(&options)?.convert(&mut sink)?;
+    sink.facts()
+        .ok_or_else(|| AdapterError::new(ErrorCode::UnknownHarness))
 }
 
 fn reason(

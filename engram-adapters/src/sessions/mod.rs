@@ -6,7 +6,6 @@
 mod discover;
 mod events;
 mod find;
-mod form_facts;
 mod forms;
 mod location;
 mod lost;
@@ -24,7 +23,6 @@ use engram_core::error::{AdapterError, ErrorCode};
 pub use crate::prompt_history::{LostSession, PromptHistory};
 pub use events::Events;
 pub use find::{FoundSessions, SessionFinder};
-pub use form_facts::{FormFacts, FormSink};
 pub use forms::{FormIdentity, OtherForm};
 pub use location::SessionLocation;
 pub use lost::lost_sessions;

@@ -27,6 +27,7 @@ use super::args::Partition;
 use super::inputs::{TapeFile, tapes};
 use super::parquet::{CHUNK_BYTES, SCHEMA_SQL, Work, chunks, export};
 use super::place::temporary_beside;
+use super::repeats::repeats;
 use crate::args::Ingest;
 use crate::tape_dir::Index;
 use crate::tapes::tapes_in;
@@ -60,7 +61,7 @@ struct Part {
     part: String,
     /// The directory of its partition; empty without one.
     partition: String,
-    /// The tapes with their hashes.
+    /// The tapes with their states.
     tapes: BTreeMap<String, String>,
 }
 
@@ -75,7 +76,8 @@ struct Target<'t> {
 /// A tape with what decides about its part.
 struct Known {
     tape: TapeFile,
-    hash: String,
+    /// The hash of the tape; with the tape that it repeats, if it does.
+    state: String,
     partition: String,
     /// The size of its file.
     bytes: u64,
@@ -184,10 +186,12 @@ fn update_parts(
         partition: target.partition,
         prices: target.prices.1.clone(),
     };
-    let known = known(target, tally, report).map_err(at)?;
+    let found = tapes(&[out.join(TAPES)], report, tally);
+    let repeats = repeats(&found, target.jobs, report)?;
+    let known = known(target, found, &repeats).map_err(at)?;
     let Division { kept, new, joined } = divided(read(out, &head), known);
     let (new_tapes, kept_parts) = (new.len() - joined.1, kept.len());
-    let (written, rows) = write_new(target, &head, new)?;
+    let (written, rows) = write_new(target, &head, &repeats, new)?;
     let parts: Vec<Part> = kept.into_iter().chain(written).collect();
     tally.success();
     save(out, &head, &parts).map_err(at)?;
@@ -212,19 +216,24 @@ fn update_parts(
     Ok(())
 }
 
-/// The tapes with their hashes and partitions.
-fn known(target: &Target<'_>, tally: &mut Tally, report: &Reporter) -> io::Result<Vec<Known>> {
+/// The tapes with their states and partitions.
+fn known(
+    target: &Target<'_>,
+    found: Vec<TapeFile>,
+    repeats: &BTreeMap<String, String>,
+) -> io::Result<Vec<Known>> {
     let root = target.out.join(TAPES);
     let index = Index::load(&root)?;
     let entries: BTreeMap<PathBuf, _> = index
         .entries()
         .filter_map(|entry| Some((root.join(entry.tape.as_ref()?), entry)))
         .collect();
-    let found = tapes(std::slice::from_ref(&root), report, tally);
     let of_tape = |tape: TapeFile| {
         let entry = entries.get(&tape.path)?;
+        let hash = entry.tape_hash.clone()?;
+        let repeated = repeats.get(&tape.name);
         Some(Known {
-            hash: entry.tape_hash.clone()?,
+            state: repeated.map_or(hash.clone(), |of| format!("{hash} repeats {of}")),
             partition: partition(target.partition, entry.overview.as_ref()),
             bytes: tape.path.metadata().map_or(0, |metadata| metadata.len()),
             tape,
@@ -271,10 +280,10 @@ fn divided(parts: Vec<Part>, known: Vec<Known>) -> Division {
     let by_name: BTreeMap<&str, &Known> =
         known.iter().map(|it| (it.tape.name.as_str(), it)).collect();
     let is_current = |part: &Part| {
-        let is = |(name, hash): (&String, &String)| {
+        let is = |(name, state): (&String, &String)| {
             by_name
                 .get(name.as_str())
-                .is_some_and(|it| it.hash == *hash && it.partition == part.partition)
+                .is_some_and(|it| it.state == *state && it.partition == part.partition)
         };
         part.tapes.iter().all(is)
     };
@@ -312,6 +321,7 @@ struct Written {
 fn write_new(
     target: &Target<'_>,
     head: &Head,
+    repeats: &BTreeMap<String, String>,
     new: Vec<Known>,
 ) -> Result<(Vec<Part>, [u64; Table::ALL.len()]), AdapterError> {
     let (out, mut rows) = (target.out, [0; Table::ALL.len()]);
@@ -322,7 +332,12 @@ fn write_new(
     let (temporary, _claim) = temporary_beside(&out.join(LIST)).map_err(at)?;
     let jobs = jobs(new);
     let work = |(partition, tapes): &(String, Vec<Known>)| {
-        write_part(target, head, temporary.path(), partition, tapes)
+        let work = Work {
+            prices: target.prices.0,
+            repeats,
+            is_checked: true,
+        };
+        write_part(work, head, temporary.path(), partition, tapes)
     };
     let (mut parts, mut failed) = (Vec::new(), None);
     in_order(target.jobs, &jobs, work, |_, done| match done {
@@ -365,23 +380,19 @@ fn jobs(new: Vec<Known>) -> Vec<(String, Vec<Known>)> {
 }
 
 fn write_part(
-    target: &Target<'_>,
+    work: Work<'_>,
     head: &Head,
     directory: &Path,
     partition: &str,
     tapes: &[Known],
 ) -> Result<Written, AdapterError> {
-    let hashes: BTreeMap<String, String> = tapes
+    let states: BTreeMap<String, String> = tapes
         .iter()
-        .map(|it| (it.tape.name.clone(), it.hash.clone()))
+        .map(|it| (it.tape.name.clone(), it.state.clone()))
         .collect();
-    let made_of = serde_json::to_vec(&(head, partition, &hashes)).map_err(io::Error::from)?;
+    let made_of = serde_json::to_vec(&(head, partition, &states)).map_err(io::Error::from)?;
     let part = short(&Hash::of_bytes(&made_of), 8);
     let files = ParquetFiles::of_part(directory, Path::new(partition), &part, FILE_ROWS);
-    let work = Work {
-        prices: target.prices.0,
-        is_checked: true,
-    };
     let done = export(tapes.iter().map(|it| &it.tape), files, directory, work)?;
     if let Some(error) = done.refused.into_iter().next() {
         return Err(error);
@@ -390,7 +401,7 @@ fn write_part(
         part: Part {
             part,
             partition: partition.to_owned(),
-            tapes: hashes,
+            tapes: states,
         },
         rows: done.rows,
     })
@@ -490,8 +501,9 @@ mod tests {
             tape: TapeFile {
                 name: name.to_owned(),
                 path: PathBuf::new(),
+                of: None,
             },
-            hash: hash.to_owned(),
+            state: hash.to_owned(),
             partition: partition.to_owned(),
             bytes: 1,
         }

@@ -2,10 +2,10 @@
 
 use std::io::{self, Seek};
 
-use engram_adapters::sessions::FormSink;
 use engram_command::exit::Tally;
 use engram_command::report::Reporter;
 use engram_core::error::AdapterError;
+use engram_core::form_facts::FormSink;
 use engram_core::overview::OverviewSink;
 use engram_core::redact::Redacting;
 use engram_core::stats::Stats;

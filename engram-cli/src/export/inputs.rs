@@ -9,6 +9,7 @@ use engram_command::report::{Reporter, shown};
 use engram_core::check::{Violation, check_stream};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::event::EventRecord;
+use engram_core::form_facts::Identity;
 use engram_core::policy::Policy;
 
 use crate::tape_dir::{Index, stem};
@@ -21,6 +22,8 @@ pub struct TapeFile {
     pub name: String,
     /// Where it is.
     pub path: PathBuf,
+    /// Whose tape it is, as its first event says; `None` if the log names no session, and for a tape that can be read only once.
+    pub of: Option<Identity>,
 }
 
 /// The tapes at these paths that follow the format. Others are reported and counted.
@@ -75,17 +78,24 @@ fn named(path: &Path) -> Result<TapeFile, AdapterError> {
     let record = EventRecord::parse(line.trim_end_matches('\n'))
         .map_err(|error| no_tape().found(&error.to_string()))?;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let file = if path.as_os_str() == "-" {
-        "stdin"
-    } else {
-        &file
-    };
+    let is_stdin = path.as_os_str() == "-";
+    let file = if is_stdin { "stdin" } else { &file };
+    let session = record.source.session_id.filter(|_| !is_stdin);
+    let of = session.map(|session| Identity {
+        harness: record.source.harness.to_owned(),
+        session_id: session.decode_lossy().into_owned(),
+        agent_id: record
+            .source
+            .agent_id
+            .map(|id| id.decode_lossy().into_owned()),
+    });
     let name = [".tape.jsonl.zst", ".tape.jsonl", ".jsonl.zst", ".jsonl"]
         .into_iter()
         .find_map(|ending| file.strip_suffix(ending));
     Ok(TapeFile {
         name: format!("{}/{}", stem(record.source.harness), name.unwrap_or(file)),
         path: path.to_owned(),
+        of,
     })
 }
 
@@ -135,6 +145,7 @@ mod tests {
         let tape = |name: &str, path: &str| TapeFile {
             name: name.to_owned(),
             path: path.into(),
+            of: None,
         };
         let mut tapes = vec![tape("a/x", "1"), tape("a/x", "2"), tape("a/x-2", "3")];
         number_equal_names(&mut tapes);

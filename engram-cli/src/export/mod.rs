@@ -11,6 +11,7 @@ mod otlp;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod place;
+mod repeats;
 
 use std::io;
 use std::path::Path;

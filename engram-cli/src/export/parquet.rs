@@ -1,5 +1,6 @@
 //! `engram export parquet`: the tables of many tapes, in parallel.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -17,6 +18,7 @@ use engram_export::parquet::ParquetFiles;
 use super::args::Parquet;
 use super::inputs::{TapeFile, check, tapes};
 use super::place::{NewDirectory, write_losses};
+use super::repeats::repeats;
 use crate::tapes::{open_tape, tape_error};
 use engram_command::project::project_of;
 
@@ -38,6 +40,8 @@ pub struct Done {
 pub struct Work<'p> {
     /// For costs that no log states.
     pub prices: &'p Prices,
+    /// The tapes that repeat another one, each with that one.
+    pub repeats: &'p BTreeMap<String, String>,
     /// This command has written the tapes. Others are checked first.
     pub is_checked: bool,
 }
@@ -55,12 +59,17 @@ pub fn run(args: &Parquet, report: &Reporter) -> io::Result<Exit> {
         Ok(prices) => prices,
         Err(error) => return Ok(report.failure(&error)),
     };
-    let work = Work {
-        prices: &prices,
-        is_checked: false,
-    };
     let mut tally = Tally::default();
     let tapes = tapes(&args.common.tapes(), report, &mut tally);
+    let repeats = match repeats(&tapes, args.jobs, report) {
+        Ok(repeats) => repeats,
+        Err(error) => return Ok(report.failure(&error)),
+    };
+    let work = Work {
+        prices: &prices,
+        repeats: &repeats,
+        is_checked: false,
+    };
     Ok(write(tapes, directory, args, work, tally, report))
 }
 
@@ -159,7 +168,10 @@ pub fn export<'t>(
             refused.push(error);
             continue;
         }
-        tables.begin(&tape.name);
+        match work.repeats.get(&tape.name) {
+            Some(of) => tables.begin_repeat(&tape.name, of),
+            None => tables.begin(&tape.name),
+        }
         let at = |error: io::Error| tape_error(&tape.path, error);
         open_tape(&tape.path)
             .and_then(|reader| replay(reader, &mut tables))

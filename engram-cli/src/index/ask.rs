@@ -154,7 +154,10 @@ impl Asked {
     pub fn text(&self) -> Result<String, Error> {
         let path = Path::new(&self.paths[0]);
         let io = |source: std::io::Error| match source.kind() {
-            std::io::ErrorKind::NotFound => Error::NotFound(format!("{}: no such file", self.name)),
+            std::io::ErrorKind::NotFound => Error::NotFound(format!(
+                "{}: no such file; `engram explain --history FILE` has what sessions did to one that is gone",
+                self.name
+            )),
             _ => Error::Io {
                 path: path.to_owned(),
                 source,

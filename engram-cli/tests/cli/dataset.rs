@@ -34,7 +34,8 @@ for table, keys in KEYS.items():
         part = of_pandas[~of_pandas["replay"]]
         assert int(part["input"].fillna(0).sum() + part["output"].fillna(0).sum()) == sums[0]
     if table not in ("tapes", "sessions"):
-        lost = duckdb.sql(f"select count(*) from '{at}' where session_key not in (select session_key from '{root}/sessions/**/*.parquet')").fetchall()[0]
+        counted = f"select tape from '{root}/tapes/**/*.parquet' where repeats is null"
+        lost = duckdb.sql(f"select count(*) from '{at}' where tape in ({counted}) and session_key not in (select session_key from '{root}/sessions/**/*.parquet')").fetchall()[0]
         assert lost == (0,), (table, lost)
     found[table] = [rows, *sums]
 con = duckdb.connect()
@@ -43,8 +44,13 @@ os.chdir(root)
 con.sql(open("schema.sql").read())
 found["cost"] = con.sql("select round(sum(usd), 9) from session_costs").fetchall()[0][0]
 for name, sql in json.loads(sys.argv[2]).items():
-    found[name] = [(row[0], *(float(cell or 0) for cell in row[1:]), 0.0)[:3] for row in con.sql(sql).fetchall()]
-agents = "select count(distinct (harness, session_id, agent_id)) from sessions where agent_id is not null and events > replayed"
+    rows = [(row[0], *(float(cell or 0) for cell in row[1:]), 0.0)[:3] for row in con.sql(sql).fetchall()]
+    found[name] = sorted(rows, key=str)
+agents = """select count(distinct (s.harness, t.session_id, s.agent_id)) from sessions s join tapes t using (tape)
+    where s.agent_id is not null and s.events > s.replayed"""
+found["repeats"] = con.sql("select count(repeats) from tapes").fetchall()[0][0]
+found["live"] = con.sql("""select (select count(*) from prompts where "by" = 'person' and not replay), (select count(seq) from calls where not replay),
+    (select count(*) from edits where not replay)""").fetchall()[0]
 found["sub_agents"] = con.sql(agents).fetchall()[0][0]
 print(json.dumps(found, sort_keys=True))
 "#;
@@ -223,4 +229,25 @@ fn a_session_that_goes_on_is_there_once_and_another_partition_is_another_dataset
         text(&at.join("logs")),
     ]);
     assert_eq!(code(&taken), 6, "{}", stderr(&taken));
+}
+
+#[test]
+fn a_capture_that_a_log_repeats_later_gives_its_rows_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let tables = at.join("tables");
+    copy("claude-code/2.1.326/m_cron_stream", &at.join("logs"));
+    ingest(at, &[]);
+    copy("claude-code/2.1.326/m_cron", &at.join("logs"));
+    let output = ingest(at, &[]);
+    let said = stderr(&output);
+    assert!(
+        said.contains("2 new or changed; 0 of 1 parts stay"),
+        "{said}"
+    );
+    let Some(found) = read(&tables) else { return };
+    assert_eq!(found["repeats"], 1);
+    let stats = run(&["stats", text(&at.join("logs")), "--json"]).stdout;
+    let stats: Value = serde_json::from_slice(&stats).unwrap();
+    assert_eq!(found["live"][0], stats["prompts"]);
 }

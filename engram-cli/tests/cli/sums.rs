@@ -240,3 +240,70 @@ fn every_answer_has_the_same_sums() {
     let said = format!(", {} sub-agents\n", stats["sub_agents"]);
     assert!(stderr(&again).contains(&said), "{}", stderr(&again));
 }
+
+/// Logs of sessions with captures of what they printed, which say the same again.
+const OF_SEVERAL_FORMS: [&str; 4] = ["claude-code", "codex", "gemini", "qwen"];
+
+#[test]
+fn a_session_with_several_tapes_counts_once_in_sql_and_tables() {
+    let home = Home::new();
+    let tapes = home.path("tapes");
+    let logs: Vec<String> = OF_SEVERAL_FORMS
+        .map(|harness| format!("{}/../fixtures/{harness}", env!("CARGO_MANIFEST_DIR")))
+        .to_vec();
+    let ingest = [
+        &["ingest", "--index", "--out", &tapes],
+        &*logs.iter().map(String::as_str).collect::<Vec<_>>(),
+    ]
+    .concat();
+    let out = home.run(&ingest);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let out = home.run(&["stats", &tapes, "--json", "-v"]);
+    let skipped = stderr(&out).matches("is counted from").count();
+    assert!(skipped > 20, "{}", stderr(&out));
+    let stats: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let live = [
+        number(&stats["prompts"]),
+        all(&stats["calls"]),
+        all(&stats["edits"]),
+    ];
+    let every = home
+        .json(&["stats", &tapes, "--json", "--every-form"])
+        .remove(0);
+    assert!(all(&every["calls"]) > all(&stats["calls"]) + 100.0);
+
+    let views = home
+        .json(&["query", OF_VIEWS, "--no-ingest", "--json"])
+        .remove(0);
+    // The views count tapes without the id of a session, and one of them has two sessions in one file.
+    assert_eq!(number(&views["sessions"]) + 1.0, number(&stats["sessions"]));
+    assert_eq!(views["sub_agents"], stats["sub_agents"]);
+    assert_eq!(
+        ["prompts", "calls", "edits"].map(|name| number(&views[name])),
+        live
+    );
+    assert_near(number(&views["tokens"]), tokens(&stats), "tokens");
+    assert_near(number(&views["usd"]), number(&stats["cost_usd"]), "usd");
+
+    let tables = home.path("tables");
+    let out = home.run(&["export", "parquet", &tapes, "--out", &tables]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    assert!(
+        stderr(&out).contains("whose session is counted from another one"),
+        "{}",
+        stderr(&out)
+    );
+    if let Some(found) = dataset::read(Path::new(&tables)) {
+        assert_eq!(number(&found["repeats"]), skipped as f64);
+        assert_eq!(found["sub_agents"], stats["sub_agents"]);
+        assert_eq!(
+            serde_json::from_value::<[f64; 3]>(found["live"].clone()).unwrap(),
+            live
+        );
+        assert_near(
+            number(&found["cost"]),
+            number(&stats["cost_usd"]),
+            "usd of the tables",
+        );
+    }
+}

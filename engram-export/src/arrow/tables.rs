@@ -57,7 +57,11 @@ pub(super) const MORE_SESSIONS: Rule = Rule {
 pub struct Tables<B> {
     out: B,
     wanted: [bool; Table::ALL.len()],
+    /// The tables that get rows of this tape.
+    fills: [bool; Table::ALL.len()],
     tape: String,
+    /// The tape that this one repeats.
+    repeats: Option<String>,
     facts: TapeFacts,
     turns: Turns,
     sessions: Sessions,
@@ -104,10 +108,13 @@ impl Session {
 impl<B: BatchSink> Tables<B> {
     /// A sink that fills these tables and passes them to `out`.
     pub fn new(out: B, wanted: &[Table]) -> Self {
+        let wanted = Table::ALL.map(|table| wanted.contains(&table));
         Tables {
             out,
-            wanted: Table::ALL.map(|table| wanted.contains(&table)),
+            wanted,
+            fills: wanted,
             tape: String::new(),
+            repeats: None,
             facts: TapeFacts::default(),
             turns: Turns::default(),
             sessions: Sessions::default(),
@@ -145,6 +152,16 @@ impl<B: BatchSink> Tables<B> {
     /// The next tape has this name, by which its rows are known. It should be unique, and sort after that of the tape before.
     pub fn begin(&mut self, tape: &str) {
         tape.clone_into(&mut self.tape);
+        (self.repeats, self.fills) = (None, self.wanted);
+    }
+
+    /// As [`begin`](Tables::begin), for a tape of a session that is counted from another tape: only `events` and `tapes` get rows.
+    pub fn begin_repeat(&mut self, tape: &str, of: &str) {
+        self.begin(tape);
+        self.repeats = Some(of.to_owned());
+        for table in Table::ALL {
+            self.fills[table as usize] &= matches!(table, Table::Events | Table::Tapes);
+        }
     }
 
     /// What was lost so far.
@@ -161,8 +178,8 @@ impl<B: BatchSink> Tables<B> {
         Ok((self.out, self.losses))
     }
 
-    fn wants(&self, table: Table) -> bool {
-        self.wanted[table as usize]
+    fn fills(&self, table: Table) -> bool {
+        self.fills[table as usize]
     }
 
     /// Passes the rows of a table on where there are so many.
@@ -212,7 +229,7 @@ impl<B: BatchSink> Tables<B> {
             t,
         };
         let decoder = &mut self.decoder;
-        if self.wanted[Table::Events as usize] && self.events.push(&place, record, decoder) {
+        if self.fills[Table::Events as usize] && self.events.push(&place, record, decoder) {
             self.losses.count(&SURROGATE);
         }
         let has_place = self.sessions.note(&place, record);
@@ -229,22 +246,22 @@ impl<B: BatchSink> Tables<B> {
             self.losses.count(&MORE_SESSIONS);
         }
         match record.event {
-            Event::MsgIn(message) if self.wanted[Table::Prompts as usize] => {
+            Event::MsgIn(message) if self.fills[Table::Prompts as usize] => {
                 self.prompts.push(&place, record, message, decoder)
             }
-            Event::CodeEdit(edit) if self.wanted[Table::Edits as usize] => {
+            Event::CodeEdit(edit) if self.fills[Table::Edits as usize] => {
                 self.edits.push(&place, record, edit, decoder)
             }
-            Event::Meta(Meta::Usage(usage)) if self.wanted[Table::Usage as usize] => {
+            Event::Meta(Meta::Usage(usage)) if self.fills[Table::Usage as usize] => {
                 let model = self.sessions.model(&place);
                 self.usage
                     .push(&place, record, usage, (model, computed), decoder);
             }
-            Event::ToolCall(call) if self.wanted[Table::Calls as usize] => {
+            Event::ToolCall(call) if self.fills[Table::Calls as usize] => {
                 self.open_calls.call(&place, record, call, decoder)
             }
             Event::ToolResult(result)
-                if self.wanted[Table::Calls as usize]
+                if self.fills[Table::Calls as usize]
                     && !self.open_calls.result(&place, record, result, decoder) =>
             {
                 self.losses.count(&FURTHER_RESULT);
@@ -260,10 +277,11 @@ impl<B: BatchSink> Tables<B> {
         let harness = self.facts.harness().to_owned();
         self.open_calls
             .take_all(&self.tape, &harness, &mut self.calls);
-        if self.wants(Table::Tapes) {
-            self.tapes.push(&self.tape, &self.facts);
+        if self.fills(Table::Tapes) {
+            self.tapes
+                .push((&self.tape, self.repeats.as_deref()), &self.facts);
         }
-        if self.wants(Table::Sessions) {
+        if self.fills(Table::Sessions) {
             self.sessions
                 .push_all((&self.tape, &harness), self.project, &mut self.session_rows);
         }

@@ -38,6 +38,7 @@ rows! {
         "the records of an unknown type" unrecognized: Ints,
         "the records that could not be read" malformed: Ints,
         "the whole ledger, JSON" ledger: Texts,
+        "the tape that its session is counted from, if it is not this one; then only `events` and `tapes` have rows of it" repeats: Words,
     }
 }
 
@@ -134,8 +135,11 @@ impl Start {
 
 impl TapeRows {
     /// Appends a tape.
-    pub(crate) fn push(&mut self, tape: &str, facts: &TapeFacts) {
+    pub(crate) fn push(&mut self, (tape, repeats): (&str, Option<&str>), facts: &TapeFacts) {
         self.tape.push(tape);
+        if let Some(of) = repeats {
+            self.repeats.push(of);
+        }
         self.harness.push(&facts.harness);
         word(&mut self.session_id, &facts.session_id);
         word(&mut self.agent_id, &facts.agent_id);

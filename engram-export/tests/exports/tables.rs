@@ -120,7 +120,7 @@ fn break_one(tapes: &Path) {
 #[test]
 fn the_document_lists_the_columns() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tables.md");
-    let head = "# Tables\n\nThe columns of the Parquet files of `engram export parquet` ([exports.md](exports.md)). The schemas are fixed: within `engram.tables` 1, which each \
+    let head = "# Tables\n\nThe columns of the Parquet files of `engram export parquet` ([exports.md](exports.md)). The schemas are fixed: within `engram.tables` 2, which each \
                 file names,\ncolumns may be added, and none is removed, renamed or given another meaning.\n\n";
     let text = format!("{head}{}\n", schema::markdown().trim_end());
     if std::env::var_os("ENGRAM_BLESS").is_some_and(|value| value == "1") {

@@ -1,33 +1,43 @@
 //! What two forms of one session must have in common, so that one of them can be skipped or is not counted.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use engram_core::error::{AdapterError, ErrorCode};
-use engram_core::event::{Author, Event, EventRef, Meta};
-use engram_core::keys::hash64;
-use engram_core::sink::EventSink;
-use engram_core::text::{Text, canonical_json};
-use engram_core::tool_kind::ToolKind;
+use serde::{Deserialize, Serialize};
 
-use super::location::SessionLocation;
-use super::options::SessionOptions;
+use crate::event::{Author, Event, EventRef, Meta};
+use crate::keys::hash64;
+use crate::sink::EventSink;
+use crate::text::{Text, canonical_json};
+use crate::tool_kind::ToolKind;
+
+/// Whose events they are: those of a session, or of a sub-agent of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity {
+    /// The harness.
+    pub harness: String,
+    /// The id of the session.
+    pub session_id: String,
+    /// The id of the sub-agent.
+    pub agent_id: Option<String>,
+}
 
 /// The prompts, calls and results of a session in one form. Texts of answers are not compared: forms divide and join them differently, and
 /// transcripts have notes that stores leave out.
-#[derive(Debug, Default)]
+///
+/// They can be kept as JSON, for the same version of this program, without the identity.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormFacts {
-    harness: String,
-    session_id: String,
-    agent_id: Option<String>,
+    #[serde(skip)]
+    identity: Identity,
     /// The schema of the log.
     schema: String,
     /// How often each prompt occurs, by a hash of its words.
-    prompts: HashMap<u64, u64>,
+    prompts: BTreeMap<u64, u64>,
     sums: Sums,
     /// What a copy in the same schema has, too, and another capture of the session has not: its responses and calls, by a hash of their ids
     /// and words, and how often each is there.
-    responses: HashMap<u64, u64>,
+    responses: BTreeMap<u64, u64>,
     /// Calls of kind `think`. An agent may show a notice of its own to its client as one, of which its log knows nothing.
     thoughts: u64,
     /// Its responses state what they cost.
@@ -37,7 +47,7 @@ pub struct FormFacts {
 }
 
 /// What is compared by its amount.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Sums {
     calls: u64,
     results: u64,
@@ -50,27 +60,15 @@ impl Sums {
 }
 
 impl FormFacts {
-    /// Converts a session and keeps what is compared.
-    ///
-    /// # Errors
-    /// Those of opening and converting it; `unknown_harness` if it has no id.
-    pub(super) fn of(
-        location: &SessionLocation,
-        options: &SessionOptions,
-    ) -> Result<FormFacts, AdapterError> {
-        let options = SessionOptions {
-            on_read: None,
-            ..options.clone()
-        };
-        let mut sink = FormSink::default();
-        location.open(&options)?.convert(&mut sink)?;
-        sink.facts()
-            .ok_or_else(|| AdapterError::new(ErrorCode::UnknownHarness))
+    /// Facts that were kept, of the session that they are of.
+    #[must_use]
+    pub fn with_identity(self, identity: Identity) -> FormFacts {
+        FormFacts { identity, ..self }
     }
 
-    /// Harness, session and sub-agent. Only facts of the same identity can repeat each other.
-    pub fn identity(&self) -> (&str, &str, Option<&str>) {
-        (&self.harness, &self.session_id, self.agent_id.as_deref())
+    /// Whose session it is. Only facts of the same identity can repeat each other.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// The number of prompts, whether responses state what they cost, and the number of calls.
@@ -92,12 +90,12 @@ impl FormFacts {
 
     /// True if it has as many prompts, calls and results as a log of the same session that something between the harness and its client wrote.
     /// Such a log has the prompts in other words: what came with them is not in their text.
-    pub(super) fn has_as_much(&self, relayed: &FormFacts) -> bool {
+    pub fn has_as_much(&self, relayed: &FormFacts) -> bool {
         let calls = Sums {
             calls: self.sums.calls + relayed.thoughts,
             results: self.sums.results + relayed.thoughts,
         };
-        self.session_id == relayed.session_id
+        self.identity.session_id == relayed.identity.session_id
             && self.size().0 >= relayed.size().0
             && calls.cover(relayed.sums)
     }
@@ -124,7 +122,7 @@ impl FormFacts {
             self.others.contains(of) || is_elsewhere(session, agent.as_deref())
         });
         let has_responses = self.schema != other.schema || has(&self.responses, &other.responses);
-        self.identity() == other.identity()
+        self.identity == other.identity
             && has_others
             && has(&self.prompts, &other.prompts)
             && has_responses
@@ -132,7 +130,7 @@ impl FormFacts {
 }
 
 /// True if each of the other facts is there at least as often.
-fn has(facts: &HashMap<u64, u64>, others: &HashMap<u64, u64>) -> bool {
+fn has(facts: &BTreeMap<u64, u64>, others: &BTreeMap<u64, u64>) -> bool {
     others
         .iter()
         .all(|(fact, times)| facts.get(fact).is_some_and(|known| known >= times))
@@ -147,7 +145,7 @@ pub struct FormSink {
 impl FormSink {
     /// The facts; `None` if the session has no id.
     pub fn facts(self) -> Option<FormFacts> {
-        Some(self.known).filter(|known| !known.session_id.is_empty())
+        Some(self.known).filter(|known| !known.identity.session_id.is_empty())
     }
 
     fn note_response(&mut self, response: u64) {
@@ -156,7 +154,7 @@ impl FormSink {
 
     /// The other session, or sub-agent of a session, that an event is of.
     fn other(&self, record: &EventRef<'_>) -> Option<(String, Option<String>)> {
-        let own = &self.known;
+        let own = &self.known.identity;
         let session = record.source.session_id.map(|id| id.decode_lossy());
         let session = session.as_deref().unwrap_or(&own.session_id);
         let agent = record.source.agent_id.map(|id| id.decode_lossy());
@@ -183,10 +181,12 @@ impl EventSink for FormSink {
         }
         match record.event {
             Event::Meta(Meta::TapeStart(start)) => {
-                self.known.harness = start.harness.family.to_owned();
                 self.known.schema = start.harness.schema.unwrap_or_default().to_owned();
-                self.known.session_id = record.source.session_id.map(owned).unwrap_or_default();
-                self.known.agent_id = record.source.agent_id.map(owned);
+                self.known.identity = Identity {
+                    harness: start.harness.family.to_owned(),
+                    session_id: record.source.session_id.map(owned).unwrap_or_default(),
+                    agent_id: record.source.agent_id.map(owned),
+                };
             }
             _ if record.replay => {}
             Event::MsgIn(message) if message.by == Author::Person => {
@@ -236,11 +236,13 @@ mod tests {
 
     fn facts(session: &str, prompts: &[(u64, u64)], calls: u64) -> FormFacts {
         FormFacts {
-            harness: "toy".to_owned(),
-            session_id: session.to_owned(),
-            agent_id: None,
+            identity: Identity {
+                harness: "toy".to_owned(),
+                session_id: session.to_owned(),
+                agent_id: None,
+            },
             schema: "toy/1".to_owned(),
-            responses: HashMap::new(),
+            responses: BTreeMap::new(),
             prompts: prompts.iter().copied().collect(),
             sums: Sums {
                 calls,
@@ -302,7 +304,7 @@ mod tests {
     #[test]
     fn captures_of_two_runs_with_the_same_prompts_do_not_repeat_each_other() {
         let run = |response: u64| FormFacts {
-            responses: HashMap::from([(response, 1)]),
+            responses: BTreeMap::from([(response, 1)]),
             ..facts("a", &[(1, 1)], 1)
         };
         let (one, mut other) = (run(1), run(2));
