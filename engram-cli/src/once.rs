@@ -89,7 +89,7 @@ impl<T> Once<T> {
         let forms = self.0.iter().enumerate();
         let forms = forms.filter_map(|(index, counted)| Some((index, counted.facts.as_ref()?)));
         let all = forms.clone().map(|(_, facts)| facts.identity().clone());
-        let rank = |index: usize| Rank::of(&self.0[index].stats);
+        let rank = |index: usize, facts: &_| Rank::of(facts, &self.0[index].stats);
         repeated(forms.clone(), rank, &all.collect())
     }
 }

@@ -1,6 +1,7 @@
 //! What two forms of one session must have in common, so that one of them can be skipped or is not counted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hash;
 use std::io;
 
 use serde::{Deserialize, Serialize};
@@ -33,15 +34,19 @@ pub struct FormFacts {
     /// The schema of the log.
     schema: String,
     /// How often each prompt occurs, by a hash of its words.
-    prompts: BTreeMap<u64, u64>,
+    prompts: BTreeMap<u32, u64>,
     sums: Sums,
     /// What a copy in the same schema has, too, and another capture of the session has not: its responses and calls, by a hash of their ids
     /// and words, and how often each is there.
-    responses: BTreeMap<u64, u64>,
+    responses: BTreeMap<u32, u64>,
     /// Calls of kind `think`. An agent may show a notice of its own to its client as one, of which its log knows nothing.
     thoughts: u64,
     /// Its responses state what they cost.
     has_usage: bool,
+    /// It says where the session ran.
+    has_directory: bool,
+    /// Events with a time of their own.
+    dated: u64,
     /// Other sessions and sub-agents of which it has events: a printed stream has those of all agents, a log of hooks those of all sessions.
     others: BTreeSet<(String, Option<String>)>,
 }
@@ -75,6 +80,16 @@ impl FormFacts {
     pub fn size(&self) -> (u64, bool, u64) {
         let prompts = self.prompts.values().sum();
         (prompts, self.has_usage, self.sums.calls)
+    }
+
+    /// True if the log is in the same schema.
+    pub fn has_schema_of(&self, other: &FormFacts) -> bool {
+        self.schema == other.schema
+    }
+
+    /// Whether it says where the session ran, and the number of events with a time of their own.
+    pub fn place_and_time(&self) -> (bool, u64) {
+        (self.has_directory, self.dated)
     }
 
     /// True if it is the same session, with each prompt of the other form at least as often, and no fewer calls and results. Other sessions and
@@ -130,7 +145,7 @@ impl FormFacts {
 }
 
 /// True if each of the other facts is there at least as often.
-fn has(facts: &BTreeMap<u64, u64>, others: &BTreeMap<u64, u64>) -> bool {
+fn has(facts: &BTreeMap<u32, u64>, others: &BTreeMap<u32, u64>) -> bool {
     others
         .iter()
         .all(|(fact, times)| facts.get(fact).is_some_and(|known| known >= times))
@@ -148,7 +163,7 @@ impl FormSink {
         Some(self.known).filter(|known| !known.identity.session_id.is_empty())
     }
 
-    fn note_response(&mut self, response: u64) {
+    fn note_response(&mut self, response: u32) {
         *self.known.responses.entry(response).or_default() += 1;
     }
 
@@ -162,6 +177,11 @@ impl FormSink {
             || agent.is_some() && agent.as_deref() != own.agent_id.as_deref();
         is_other.then(|| (session.to_owned(), agent.map(|id| id.into_owned())))
     }
+}
+
+/// A short hash: an index keeps those of every session.
+fn hash32(fact: impl Hash) -> u32 {
+    hash64(fact) as u32
 }
 
 /// The time that the record of an event states itself.
@@ -179,7 +199,11 @@ impl EventSink for FormSink {
             }
             return Ok(());
         }
+        self.known.dated += u64::from(!record.replay && own_time(record).is_some());
         match record.event {
+            Event::Meta(Meta::Session(session)) => {
+                self.known.has_directory |= session.cwd.is_some();
+            }
             Event::Meta(Meta::TapeStart(start)) => {
                 self.known.schema = start.harness.schema.unwrap_or_default().to_owned();
                 self.known.identity = Identity {
@@ -199,21 +223,21 @@ impl EventSink for FormSink {
                 *self
                     .known
                     .prompts
-                    .entry(hash64(text.split_whitespace().collect::<Vec<_>>()))
+                    .entry(hash32(text.split_whitespace().collect::<Vec<_>>()))
                     .or_default() += 1;
             }
             Event::MsgOut(message) => {
                 let words = message.text.map(owned);
                 // An answer may have grown after a copy was made, but its id has not changed.
                 self.note_response(match message.message_id {
-                    Some(id) => hash64(("answer", owned(id))),
-                    None => hash64(("answer", words, own_time(record))),
+                    Some(id) => hash32(("answer", owned(id))),
+                    None => hash32(("answer", words, own_time(record))),
                 });
             }
             Event::Meta(Meta::Usage(usage)) => {
                 self.known.has_usage = true;
                 if usage.message_id.is_none() {
-                    self.note_response(hash64(("usage", usage.tokens)));
+                    self.note_response(hash32(("usage", usage.tokens)));
                 }
             }
             Event::ToolCall(call) => {
@@ -221,7 +245,7 @@ impl EventSink for FormSink {
                 self.known.thoughts += u64::from(call.kind == ToolKind::Think);
                 // A store and an export of it may have other white space.
                 let args = call.args.map(canonical_json);
-                self.note_response(hash64(("call", call.call_id.map(owned), args)));
+                self.note_response(hash32(("call", call.call_id.map(owned), args)));
             }
             Event::ToolResult(_) => self.known.sums.results += 1,
             _ => {}
@@ -234,7 +258,7 @@ impl EventSink for FormSink {
 mod tests {
     use super::*;
 
-    fn facts(session: &str, prompts: &[(u64, u64)], calls: u64) -> FormFacts {
+    fn facts(session: &str, prompts: &[(u32, u64)], calls: u64) -> FormFacts {
         FormFacts {
             identity: Identity {
                 harness: "toy".to_owned(),
@@ -249,6 +273,8 @@ mod tests {
                 results: calls,
             },
             has_usage: false,
+            has_directory: false,
+            dated: 0,
             thoughts: 0,
             others: BTreeSet::new(),
         }
@@ -303,7 +329,7 @@ mod tests {
 
     #[test]
     fn captures_of_two_runs_with_the_same_prompts_do_not_repeat_each_other() {
-        let run = |response: u64| FormFacts {
+        let run = |response: u32| FormFacts {
             responses: BTreeMap::from([(response, 1)]),
             ..facts("a", &[(1, 1)], 1)
         };

@@ -11,21 +11,17 @@ use crate::stats::{NO_MODEL, NO_STATUS, Stats, TokenCounts};
 
 /// The order of inputs with as many prompts and calls: the greatest one says most about them. Paths play no part, so the same input is counted
 /// whether the logs are read or the tapes that were made of them.
+///
+/// It has the tokens, the calls with a status, the edits, the tokens of named models, the answers, whether it says where the session ran, the events
+/// with a time, and a hash of all counts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Rank {
-    tokens: u64,
-    calls_with_status: u64,
-    edits: u64,
-    tokens_with_model: u64,
-    answers: u64,
-    /// A hash of all counts.
-    counts: u64,
-}
+pub struct Rank([u64; 8]);
 
 impl Rank {
-    /// The rank of the input with these counts.
-    pub fn of(stats: &Stats) -> Rank {
+    /// The rank of the input with these facts and counts.
+    pub fn of(facts: &FormFacts, stats: &Stats) -> Rank {
         let counts = stats.counts();
+        let (has_directory, dated) = facts.place_and_time();
         let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::saturating_add);
         let tokens_of = |model: &TokenCounts| {
             model
@@ -36,14 +32,16 @@ impl Rank {
         let with_status = counts.calls.values().flatten();
         let with_status = with_status.filter(|(status, _)| **status != NO_STATUS);
         let with_model = counts.tokens.iter().filter(|(model, _)| *model != NO_MODEL);
-        Rank {
-            tokens: sum(&mut counts.tokens.values().map(tokens_of)),
-            calls_with_status: sum(&mut with_status.map(|(_, calls)| *calls)),
-            edits: sum(&mut counts.edits.values().copied()),
-            tokens_with_model: sum(&mut with_model.map(|(_, tokens)| tokens_of(tokens))),
-            answers: counts.answers,
-            counts: hash64(serde_json::to_string(&counts).unwrap_or_default()),
-        }
+        Rank([
+            sum(&mut counts.tokens.values().map(tokens_of)),
+            sum(&mut with_status.map(|(_, calls)| *calls)),
+            sum(&mut counts.edits.values().copied()),
+            sum(&mut with_model.map(|(_, tokens)| tokens_of(tokens))),
+            counts.answers,
+            u64::from(has_directory),
+            dated,
+            hash64(serde_json::to_string(&counts).unwrap_or_default()),
+        ])
     }
 }
 
@@ -54,7 +52,7 @@ impl Rank {
 /// more calls.
 pub fn repeated<'f, K: Copy + Ord>(
     forms: impl IntoIterator<Item = (K, &'f FormFacts)>,
-    rank: impl Fn(K) -> Rank,
+    rank: impl Fn(K, &'f FormFacts) -> Rank,
     all: &BTreeSet<Identity>,
 ) -> BTreeMap<K, K> {
     let mut sessions: BTreeMap<&Identity, Vec<(K, &FormFacts)>> = BTreeMap::new();
@@ -75,7 +73,8 @@ pub fn repeated<'f, K: Copy + Ord>(
             }),
             _ => ids.contains(&(own.harness.as_str(), of)),
         };
-        inputs.sort_by_cached_key(|(key, facts)| (Reverse((facts.size(), rank(*key))), *key));
+        inputs
+            .sort_by_cached_key(|(key, facts)| (Reverse((facts.size(), rank(*key, facts))), *key));
         let mut used: Vec<(K, &FormFacts)> = Vec::new();
         for (key, facts) in inputs {
             match used

@@ -150,8 +150,12 @@ impl Index {
     /// When it was written last, if the file system says so.
     pub fn written(&self) -> Option<SystemTime> {
         let log = self.path.with_extension("db-wal");
-        let times = [&self.path, &log].map(|path| path.metadata().and_then(|file| file.modified()));
-        times.into_iter().flatten().max()
+        // Whoever opens the database makes its log, which is empty as long as nothing is written.
+        let files = [&self.path, &log]
+            .into_iter()
+            .flat_map(|path| path.metadata());
+        let written = files.filter(|file| file.len() > 0);
+        written.flat_map(|file| file.modified()).max()
     }
 
     /// Answers a question about lines: who made them, in which turn, and why.

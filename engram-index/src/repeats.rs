@@ -13,7 +13,7 @@ const LEVEL: i32 = 3;
 /// What the index keeps of a tape to compare it: JSON, compressed. Hashes hardly get smaller, but their digits do.
 pub fn form(facts: &FormFacts, stats: &Stats) -> Vec<u8> {
     // Maps of numbers and texts always are JSON, and memory can be written to.
-    let json = serde_json::to_vec(&(facts, Rank::of(stats))).unwrap_or_default();
+    let json = serde_json::to_vec(&(facts, Rank::of(facts, stats))).unwrap_or_default();
     zstd::bulk::compress(&json, LEVEL).unwrap_or_default()
 }
 
@@ -36,7 +36,7 @@ pub fn make(db: &Connection) -> rusqlite::Result<()> {
         return Ok(());
     }
     let by_tape = forms.iter().map(|(tape, (facts, _))| (*tape, facts));
-    let rank = |tape: i64| forms[&tape].1.clone();
+    let rank = |tape: i64, _: &_| forms[&tape].1.clone();
     let mut insert = db.prepare("INSERT INTO temp.repeat (tape) VALUES (?1)")?;
     for tape in repeated(by_tape, rank, &identities(db)?).into_keys() {
         insert.execute([tape])?;

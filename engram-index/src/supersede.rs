@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use engram_core::form_facts::FormFacts;
+
 use crate::repeats;
 use crate::rows::{Digest, FileRef, TapeRows, UNCONFIRMED, What};
 
@@ -31,7 +33,12 @@ pub enum Relation {
 }
 
 /// Compares two tapes of one session. What is not confirmed yet may be said otherwise later, so it does not count.
+///
+/// Tapes of logs in two schemas stand side by side, as in the sums: one of them has what the other lacks.
 pub fn relation(one: &TapeRows, other: &TapeRows) -> Relation {
+    if !is_one_schema(one, other) {
+        return Relation::Apart;
+    }
     let (first, second) = (facts(one), facts(other));
     let (within, around) = (
         first.is_subset(&second) && says_all_of(other, one),
@@ -55,11 +62,16 @@ pub fn relation(one: &TapeRows, other: &TapeRows) -> Relation {
 
 /// True if a tape has the answers of another one, too: captures of two runs of a session may have no prompt and no call.
 fn says_all_of(rows: &TapeRows, other: &TapeRows) -> bool {
-    let form = |rows: &TapeRows| repeats::read(rows.form.as_deref()?);
-    match (form(rows), form(other)) {
-        (Some((form, _)), Some((other, _))) => form.contain(&other, |_, _| true),
-        _ => true,
-    }
+    forms(rows, other).is_none_or(|(form, other)| form.contain(&other, |_, _| true))
+}
+
+fn is_one_schema(one: &TapeRows, other: &TapeRows) -> bool {
+    forms(one, other).is_none_or(|(one, other)| one.has_schema_of(&other))
+}
+
+fn forms(one: &TapeRows, other: &TapeRows) -> Option<(FormFacts, FormFacts)> {
+    let form = |rows: &TapeRows| Some(repeats::read(rows.form.as_deref()?)?.0);
+    form(one).zip(form(other))
 }
 
 fn facts(rows: &TapeRows) -> HashSet<Fact<'_>> {

@@ -120,7 +120,8 @@ INSERT INTO temp.root WITH RECURSIVE
     SELECT tape, harness, session FROM (SELECT tape, harness, session, max(depth) FROM step GROUP BY tape);
 CREATE TEMP TABLE root_project (harness INTEGER, session INTEGER, name TEXT, PRIMARY KEY (harness, session)) WITHOUT ROWID;
 INSERT INTO temp.root_project SELECT harness, session, min(name) FROM main.tape JOIN temp.project USING (cwd)
-    WHERE superseded_by IS NULL AND agent IS NULL AND session IS NOT NULL GROUP BY harness, session;
+    WHERE superseded_by IS NULL AND id NOT IN (SELECT tape FROM temp.repeat) AND agent IS NULL AND session IS NOT NULL
+    GROUP BY harness, session;
 ";
 
 const FILE: Column = column(

@@ -189,8 +189,14 @@ fn update_parts(
     let found = tapes(&[out.join(TAPES)], report, tally);
     let repeats = repeats(&found, target.jobs, report)?;
     let known = known(target, found, &repeats).map_err(at)?;
-    let Division { kept, new, joined } = divided(read(out, &head), known);
-    let (new_tapes, kept_parts) = (new.len() - joined.1, kept.len());
+    let before = read(out, &head);
+    let was = |it: &Known| {
+        let mut parts = before.iter();
+        parts.any(|part| part.tapes.get(&it.tape.name) == Some(&it.state))
+    };
+    let changed = known.iter().filter(|it| !was(it)).count();
+    let Division { kept, new, joined } = divided(before, known);
+    let (again, kept_parts) = (new.len() - changed - joined.1, kept.len());
     let (written, rows) = write_new(target, &head, &repeats, new)?;
     let parts: Vec<Part> = kept.into_iter().chain(written).collect();
     tally.success();
@@ -205,8 +211,12 @@ fn update_parts(
         0 => String::new(),
         parts => format!("; {parts} small parts are joined"),
     };
+    let again = match again {
+        0 => String::new(),
+        tapes => format!("; {tapes} others of their parts are written again"),
+    };
     report.note(&format!(
-        "tapes       {new_tapes} new or changed; {kept_parts} of {} parts stay as they are{small}",
+        "tapes       {changed} new or changed; {kept_parts} of {} parts stay as they are{again}{small}",
         parts.len()
     ));
     for (table, rows) in Table::ALL.iter().zip(rows) {

@@ -43,7 +43,7 @@ pub fn repeats(
     )?;
     let all: BTreeSet<Identity> = of_session.into_keys().cloned().collect();
     let facts = forms.iter().map(|(name, (facts, _))| (*name, facts));
-    let repeated = repeated(facts, |name| forms[name].1.clone(), &all);
+    let repeated = repeated(facts, |name, _| forms[name].1.clone(), &all);
     if !repeated.is_empty() {
         report.note(&format!(
             "repeats     {} whose session is counted from another one: only `events` and `tapes` have rows of them",
@@ -58,5 +58,7 @@ fn form(tape: &TapeFile) -> Option<(FormFacts, Rank)> {
     let mut sinks = (Stats::default(), FormSink::default());
     replay(open_tape(&tape.path).ok()?, &mut sinks).ok()?;
     let (stats, form) = sinks;
-    Some((form.facts()?, Rank::of(&stats)))
+    let facts = form.facts()?;
+    let rank = Rank::of(&facts, &stats);
+    Some((facts, rank))
 }

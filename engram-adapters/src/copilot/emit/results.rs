@@ -144,20 +144,17 @@ fn status(end: &End<'_>, exit: Option<i64>) -> Status {
 
 /// True if the model got nothing: the content is what the terminal shows (1.0.102: recorded of a view of an empty file).
 fn is_nothing(end: &End<'_>) -> bool {
-    let metrics = end
-        .telemetry()
-        .and_then(|telemetry| telemetry.member("metrics"));
-    let length = metrics.and_then(|metrics| metrics.member("resultLength"));
-    length.is_some_and(|length| length.raw() == "0")
+    measured(end, "metrics", "resultLength").is_some_and(|length| length.raw() == "0")
 }
 
 /// True if the model got a part of the output, and the path of a file with all of it.
 fn is_cut(end: &End<'_>) -> bool {
-    let properties = end
-        .telemetry()
-        .and_then(|telemetry| telemetry.member("properties"));
-    let handled = properties.and_then(|properties| properties.member("largeOutputHandled"));
-    raw_str(handled) == "true"
+    raw_str(measured(end, "properties", "largeOutputHandled")) == "true"
+}
+
+/// What the harness measured of a call.
+fn measured<'e>(end: &End<'e>, of: &str, name: &str) -> Option<Value<'e>> {
+    end.telemetry()?.member(of)?.member(name)
 }
 
 /// The file that the harness names in the place of a large output.
