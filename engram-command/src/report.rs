@@ -213,6 +213,11 @@ impl Reporter {
         }
     }
 
+    /// True if a program reads standard error: one object per line.
+    pub fn is_json(&self) -> bool {
+        self.format == ErrorFormat::Json
+    }
+
     /// Prints a line if the command is verbose.
     pub fn detail(&self, text: &str) {
         if self.verbose {

@@ -19,7 +19,7 @@ pub fn form(facts: &FormFacts, stats: &Stats) -> Vec<u8> {
 
 /// What [`form`] wrote, without its session.
 pub fn read(form: &[u8]) -> Option<(FormFacts, Rank)> {
-    serde_json::from_reader(zstd::Decoder::new(form).ok()?).ok()
+    serde_json::from_slice(&zstd::decode_all(form).ok()?).ok()
 }
 
 /// Gives a connection the table of the tapes that repeat others. Each question makes it: a tape that comes or goes may change it for another

@@ -39,7 +39,7 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
         } else {
             Ok(())
         };
-        match checked.and_then(|()| check_index(root, &mut violations)) {
+        match checked.and_then(|()| check_index(root, &mut violations, report)) {
             Err(error) => tally
                 .failure(report.failure(&AdapterError::from(error).path(root.to_string_lossy()))),
             Ok(()) if violations > before => tally.failure(Exit::PartialFailure),
@@ -60,10 +60,10 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
             }
             Ok(path) => path,
         };
-        let mut checked = check_one(&path, &mut violations)?;
+        let mut checked = check_one(&path, &mut violations, report)?;
         // What is no valid tape says nothing about other tapes.
         if is_home && checked.is_ok() && violations == before {
-            checked = check_beside(&path, &mut home, &mut violations)?;
+            checked = check_beside(&path, &mut home, &mut violations, report)?;
         }
         tapes += u64::from(checked.is_ok());
         match checked {
@@ -101,7 +101,7 @@ fn repaired(root: &Path, report: &Reporter) -> io::Result<()> {
 }
 
 /// Compares a directory with its index, if it has one, and prints what differs.
-fn check_index(root: &Path, violations: &mut u64) -> io::Result<()> {
+fn check_index(root: &Path, violations: &mut u64, report: &Reporter) -> io::Result<()> {
     if !has_index(root) {
         return Ok(());
     }
@@ -110,26 +110,24 @@ fn check_index(root: &Path, violations: &mut u64) -> io::Result<()> {
     verify(root, &mut |what, why| {
         *violations += 1;
         if printed.is_ok() && *violations - before <= MAX_VIOLATIONS {
-            printed = writeln!(
-                out,
-                "{}",
-                one_line(&format!("{}: {why}", shown(&root.join(what))))
-            );
+            let fault = format!("{}: {why}", shown(&root.join(what)));
+            printed = say(&fault, &mut out, report);
         }
     })?;
     let more = (*violations - before).saturating_sub(MAX_VIOLATIONS);
     if printed.is_ok() && more > 0 {
-        printed = writeln!(
-            out,
-            "{}",
-            one_line(&format!("{}: {more} more", shown(root)))
-        );
+        printed = say(&format!("{}: {more} more", shown(root)), &mut out, report);
     }
     printed.and_then(|()| out.flush())
 }
 
 /// Compares a tape with the others of its directory, and prints what they must not share. The errors are as in [`check_one`].
-fn check_beside(path: &Path, home: &mut Home, violations: &mut u64) -> io::Result<io::Result<()>> {
+fn check_beside(
+    path: &Path,
+    home: &mut Home,
+    violations: &mut u64,
+    report: &Reporter,
+) -> io::Result<io::Result<()>> {
     let found = match home.add(path) {
         Ok(found) => found,
         Err(error) => return Ok(Err(error)),
@@ -137,38 +135,43 @@ fn check_beside(path: &Path, home: &mut Home, violations: &mut u64) -> io::Resul
     let mut out = stdout().lock();
     for what in found {
         *violations += 1;
-        writeln!(out, "{}", one_line(&format!("{}: {what}", shown(path))))?;
+        say(&format!("{}: {what}", shown(path)), &mut out, report)?;
     }
     out.flush().map(Ok)
 }
 
 /// Checks one tape and prints its violations. The outer error is that of standard output, the inner one that of the tape.
-fn check_one(path: &Path, violations: &mut u64) -> io::Result<io::Result<()>> {
+fn check_one(path: &Path, violations: &mut u64, report: &Reporter) -> io::Result<io::Result<()>> {
     let mut out = stdout().lock();
     let (mut printed, before) = (Ok(()), *violations);
     let checked = open_tape(path).and_then(|mut tape| {
         if !begins_as_tape(&mut tape)? {
             *violations += 1;
-            printed = writeln!(
-                out,
-                "{}",
-                one_line(&format!("{}: {NOT_A_TAPE}", shown(path)))
-            );
+            printed = say(&format!("{}: {NOT_A_TAPE}", shown(path)), &mut out, report);
             return Ok(());
         }
         check_stream(tape, &mut |violation| {
             *violations += 1;
             if printed.is_ok() {
-                printed = writeln!(out, "{}", one_line(&format!("{}:{violation}", shown(path))));
+                printed = say(&format!("{}:{violation}", shown(path)), &mut out, report);
             }
         })
     });
     if printed.is_ok() && *violations - before >= MAX_VIOLATIONS {
-        printed = writeln!(
-            out,
-            "{}",
-            one_line(&format!("{}: the rest is not checked", shown(path)))
+        printed = say(
+            &format!("{}: the rest is not checked", shown(path)),
+            &mut out,
+            report,
         );
     }
     printed.and_then(|()| out.flush()).map(|()| checked)
+}
+
+/// Prints a fault: for a person on standard output, for a program as an object on standard error.
+fn say(fault: &str, out: &mut dyn Write, report: &Reporter) -> io::Result<()> {
+    if report.is_json() {
+        report.finding("bad_tape", fault);
+        return Ok(());
+    }
+    writeln!(out, "{}", one_line(fault))
 }

@@ -14,7 +14,7 @@ use engram_core::file_path::comparable;
 use engram_core::prices::Prices;
 use engram_core::stats::{Cost, Stats, TokenCounts};
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 mod edits;
 
@@ -32,7 +32,8 @@ struct Row {
     file: String,
     /// Changed places: one call can change several.
     edits: u64,
-    /// Sessions and sub-agents that changed it.
+    /// Sessions and sub-agents that changed it. One that no log names is "".
+    #[serde(serialize_with = "named")]
     sessions: BTreeSet<String>,
     first_change: Option<String>,
     last_change: Option<String>,
@@ -135,6 +136,11 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
 /// True for a file whose path contains the wanted text. Paths of Windows are compared in any spelling.
 fn is_below(file: &str, below: &str) -> bool {
     file.contains(below) || comparable(file).contains(&*comparable(below))
+}
+
+/// The sessions that have a name.
+fn named<S: Serializer>(sessions: &BTreeSet<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(sessions.iter().filter(|session| !session.is_empty()))
 }
 
 /// The files of all sessions.

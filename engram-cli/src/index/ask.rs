@@ -73,6 +73,11 @@ impl Asked {
             return Asked::at(argument, None);
         }
         let (name, range) = split(argument)?;
+        if let Some((file, lines)) = name.rsplit_once(':')
+            && Path::new(file).is_file()
+        {
+            return Err(bad_lines(file, lines));
+        }
         Asked::at(name, range)
     }
 
@@ -203,10 +208,14 @@ fn split(argument: &str) -> Result<(&str, Option<Lines>), Error> {
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
     match (number(first), number(last)) {
         (Some(first), Some(last)) if first <= last => Ok((file, Some((first, last)))),
-        _ => Err(Error::BadQuery(format!(
-            "`{lines}` are no lines; write `{file}:12` or `{file}:10-40`"
-        ))),
+        _ => Err(bad_lines(file, lines)),
     }
+}
+
+fn bad_lines(file: &str, lines: &str) -> Error {
+    Error::BadQuery(format!(
+        "`{lines}` are no lines; write `{file}:12` or `{file}:10-40`"
+    ))
 }
 
 fn is_range(lines: &str) -> bool {

@@ -234,11 +234,18 @@ pub fn groups(
                 _ => value,
             }
         };
+        let is_whole = parts.len() == 1;
+        // Nothing that is counted has a time, but the session has.
+        let begin = overview.start.as_deref().filter(|_| is_whole);
         for (divided, part) in parts {
             let mut divided = divided.into_iter();
             let values = division.by.iter().map(|by| match by {
                 By::Project | By::Session | By::Harness => of_session(*by),
-                _ => divided.next().unwrap_or_default(),
+                _ => {
+                    let value = divided.next().unwrap_or_default();
+                    let name = by.name_of_time(&division.zone).filter(|_| value == UNKNOWN);
+                    begin.zip(name).map_or(value, |(begin, name)| name(begin))
+                }
             });
             groups.entry(values.collect()).or_default().merge(part);
         }

@@ -366,3 +366,14 @@ fn a_directory_that_cannot_be_read_is_an_error() {
         assert_eq!(json_errors(&output)[0]["code"], "io");
     }
 }
+
+#[test]
+fn a_program_can_read_what_is_wrong_with_a_tape() {
+    let directory = directory_of(&[("a.tape.jsonl", "{\"seq\":0,\"t\":\"x\"}\n")]);
+    let check = run(&["check", "--error-format", "json", text(directory.path())]);
+    assert_eq!((code(&check), check.stdout.len()), (1, 0), "{check:?}");
+    let faults = json_errors(&check);
+    assert!(!faults.is_empty() && faults.iter().all(|fault| fault["code"] == "bad_tape"));
+    let message = faults[0]["message"].as_str().unwrap();
+    assert!(message.contains("a.tape.jsonl"), "{message}");
+}

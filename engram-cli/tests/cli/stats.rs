@@ -501,3 +501,19 @@ fn a_table_fits_80_columns() {
         assert!(table.contains("USD"), "{args:?}: {table}");
     }
 }
+
+#[test]
+fn a_session_without_anything_that_counts_is_on_the_day_that_it_began() {
+    let logs = fixture("opencode/1.18.34/api");
+    let rows = run(&["stats", text(&logs), "--by", "day", "--json"]).stdout;
+    let rows: Vec<Value> = String::from_utf8(rows)
+        .unwrap()
+        .lines()
+        .map(|row| serde_json::from_str(row).unwrap())
+        .collect();
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert_eq!(
+        (&rows[0]["day"], &rows[0]["sessions"]),
+        (&"2026-11-21".into(), &4.into())
+    );
+}
