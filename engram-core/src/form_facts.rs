@@ -43,7 +43,7 @@ pub struct FormFacts {
     thoughts: u64,
     /// Its responses state what they cost.
     has_usage: bool,
-    /// It says where the session ran.
+    /// The log has the working directory of the session.
     has_directory: bool,
     /// Events with a time of their own.
     dated: u64,
@@ -87,7 +87,7 @@ impl FormFacts {
         self.schema == other.schema
     }
 
-    /// Whether it says where the session ran, and the number of events with a time of their own.
+    /// Whether the log has a working directory, and how many events have a time of their own.
     pub fn place_and_time(&self) -> (bool, u64) {
         (self.has_directory, self.dated)
     }

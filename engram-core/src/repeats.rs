@@ -12,8 +12,8 @@ use crate::stats::{NO_MODEL, NO_STATUS, Stats, TokenCounts};
 /// The order of inputs with as many prompts and calls: the greatest one says most about them. Paths play no part, so the same input is counted
 /// whether the logs are read or the tapes that were made of them.
 ///
-/// It has the tokens, the calls with a status, the edits, the tokens of named models, the answers, whether it says where the session ran, the events
-/// with a time, and a hash of all counts.
+/// These numbers are compared one after the other: tokens, calls with a status, edits, tokens of named models, answers, 1 if the log has a working
+/// directory, events with a time, and a hash of all counts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rank([u64; 8]);
 

@@ -18,7 +18,7 @@ use crate::tapes::open_tape;
 /// The names of the tapes that repeat another one, each with that one. Only tapes of sessions that have several are read.
 ///
 /// # Errors
-/// If no threads can be made. What is wrong with a tape is said where it is exported.
+/// If no threads can be made. A tape that cannot be read is left out here; the export reports it.
 pub fn repeats(
     tapes: &[TapeFile],
     jobs: Option<NonZeroUsize>,
