@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use engram_command::keys::Keys;
 use engram_command::report::Reporter;
 use engram_command::small_file;
-use engram_core::error::AdapterError;
+use engram_core::error::{AdapterError, ErrorCode};
 #[cfg(feature = "parquet")]
 use engram_core::hash::Hash;
 use engram_core::prices::{BadPrices, Prices};
@@ -51,9 +50,9 @@ impl PriceTable {
         let Some(own) = self.own()? else {
             return Ok(Cow::Borrowed(Prices::builtin()));
         };
-        let invalid = |fault: BadPrices| io::Error::other(fault.to_string());
-        let own = small_file::text(own).and_then(|text| Prices::parse(&text).map_err(invalid));
-        let own = own.map_err(|error| small_file::error(error, self.path()))?;
+        let text = small_file::text(own).map_err(|error| bad_prices(&error.to_string()));
+        let own = text.and_then(|text| Prices::parse(&text).map_err(of_fault));
+        let own = own.map_err(|error| error.path(self.path().to_string_lossy()))?;
         Ok(Cow::Owned(own.or(Prices::builtin())))
     }
 
@@ -69,6 +68,14 @@ impl PriceTable {
     fn path(&self) -> &Path {
         self.file.as_deref().unwrap_or(Path::new(""))
     }
+}
+
+fn bad_prices(what: &str) -> AdapterError {
+    AdapterError::new(ErrorCode::BadPrices).found(what)
+}
+
+fn of_fault(fault: BadPrices) -> AdapterError {
+    bad_prices(&fault.what).line(fault.line as u64)
 }
 
 /// The amount in a table; empty if nothing is known of it.

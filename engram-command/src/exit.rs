@@ -62,7 +62,7 @@ impl From<ErrorCode> for Exit {
             | ErrorCode::IncompleteStore
             | ErrorCode::BadRecordings => Exit::BadInput,
             ErrorCode::Io => Exit::Io,
-            ErrorCode::UnknownAdapter => Exit::Usage,
+            ErrorCode::UnknownAdapter | ErrorCode::BadPrices => Exit::Usage,
             // A defect of an adapter. A code that is added gets its own line: the documents list each.
             _ => Exit::PartialFailure,
         }

@@ -54,6 +54,7 @@ fn what(error: &AdapterError) -> String {
                     .unwrap_or("one that `engram adapters` lists")
             )
         }
+        ErrorCode::BadPrices => format!("{}; {}", found, ErrorCode::BadPrices.explain()),
         _ => general(error),
     }
 }

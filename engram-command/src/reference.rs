@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use clap::builder::StyledStr;
-use clap::{Arg, Command};
+use clap::{Arg, Command, Id};
 
 use crate::program::Program;
 
@@ -24,15 +24,16 @@ fn reference<P: Program>() -> String {
     command.build();
     let mut out = "\nOptions of every command:\n\n".to_owned();
     table(command.get_arguments().map(Row::of), &mut out);
+    let everywhere: Vec<&Id> = command.get_arguments().map(Arg::get_id).collect();
     let mut rows = Vec::new();
-    collect(&command, &mut rows);
+    collect(&command, &everywhere, &mut rows);
     let shared = shared(&rows);
     if !shared.is_empty() {
         out.push_str("\nOptions of several commands:\n\n");
         table(shared.iter().cloned(), &mut out);
     }
     for command in command.get_subcommands() {
-        section(command, "###", &shared, &mut out);
+        section(command, "###", (&everywhere, &shared), &mut out);
     }
     out.push('\n');
     out
@@ -47,10 +48,10 @@ struct Row {
 }
 
 /// The rows of the commands below one, once for each command.
-fn collect(command: &Command, rows: &mut Vec<Row>) {
+fn collect(command: &Command, everywhere: &[&Id], rows: &mut Vec<Row>) {
     for command in command.get_subcommands() {
-        rows.extend(own(command).map(Row::of));
-        collect(command, rows);
+        rows.extend(own(command, everywhere).map(Row::of));
+        collect(command, everywhere, rows);
     }
 }
 
@@ -67,7 +68,12 @@ fn shared(rows: &[Row]) -> Vec<Row> {
 }
 
 /// What a command does and takes, then the same of its commands.
-fn section(command: &Command, heading: &str, shared: &[Row], out: &mut String) {
+fn section(
+    command: &Command,
+    heading: &str,
+    (everywhere, shared): (&[&Id], &[Row]),
+    out: &mut String,
+) {
     let text = command
         .get_long_about()
         .or(command.get_about())
@@ -79,7 +85,7 @@ fn section(command: &Command, heading: &str, shared: &[Row], out: &mut String) {
         command.get_bin_name().unwrap_or(command.get_name()),
         text.replace("\n\n", ". ").trim()
     );
-    let (above, here): (Vec<Row>, Vec<Row>) = own(command)
+    let (above, here): (Vec<Row>, Vec<Row>) = own(command, everywhere)
         .map(Row::of)
         .partition(|row| shared.contains(row));
     if !here.is_empty() {
@@ -91,15 +97,15 @@ fn section(command: &Command, heading: &str, shared: &[Row], out: &mut String) {
         let _ = writeln!(out, "\nAlso, as above: {}.", names.join(", "));
     }
     for command in command.get_subcommands() {
-        section(command, "####", shared, out);
+        section(command, "####", (everywhere, shared), out);
     }
 }
 
-/// The arguments that only this command has.
-fn own(command: &Command) -> impl Iterator<Item = &Arg> {
-    command.get_arguments().filter(|argument| {
-        !argument.is_global_set() && !["help", "version"].contains(&argument.get_id().as_str())
-    })
+/// The arguments of a command that not every command has.
+fn own<'c>(command: &'c Command, everywhere: &[&Id]) -> impl Iterator<Item = &'c Arg> {
+    command
+        .get_arguments()
+        .filter(|argument| !everywhere.contains(&argument.get_id()))
 }
 
 fn table(rows: impl Iterator<Item = Row>, out: &mut String) {

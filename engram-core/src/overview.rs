@@ -222,7 +222,7 @@ impl Overview {
     }
 
     fn note_session(&mut self, record: &EventRef<'_>) {
-        let Some(session) = record.source.session_id.filter(|_| !record.replay) else {
+        let Some(session) = record.worked_in() else {
             return;
         };
         let session = session.comparable();

@@ -347,8 +347,7 @@ impl Stats {
 
     /// Counts the session of an event, if the tape began with another one.
     fn note_session(&mut self, record: &EventRef<'_>) {
-        let is_of_session = !record.replay && record.source.agent_id.is_none();
-        let Some(session) = record.source.session_id.filter(|_| is_of_session) else {
+        let Some(session) = record.worked_in() else {
             return;
         };
         let session = session.comparable();
@@ -570,11 +569,13 @@ mod tests {
         let of_agent =
             |session: &str| prompt(session, "").replace("\"},", "\",\"agent_id\":\"a\"},");
         let replayed = prompt("r", r#","replay":true"#);
+        let notice = r#"{"seq":0,"t":"2026-01-02T03:04:05Z","k":"meta","source":{"harness":"toy","session_id":"v"},"label":"system","name":"hook"}"#.to_owned() + "\n";
         let tape = own("s")
             + &own("t")
             + &own("s")
             + &replayed
             + &of_agent("u")
+            + &notice
             + &own("s")
             + &of_agent("s");
         let mut stats = Stats {

@@ -60,6 +60,11 @@ const TESTED: &[(&str, &str, &str)] = &[
         "engram-lab/tests/lab/conform.rs",
         "recordings_that_are_not_whole_are_refused_and_named",
     ),
+    (
+        "bad_prices",
+        "engram-cli/tests/cli/stats.rs",
+        "a_wrong_table_of_prices_is_wrong_usage",
+    ),
 ];
 
 /// The codes that hostile inputs produce.

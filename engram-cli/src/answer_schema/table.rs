@@ -373,7 +373,7 @@ pub const ANSWERS: &[Answer] = &[
             "bytes", Always, Is::Count, "its size";
             "tapes", Always, Is::Count, "the tapes that answer";
             "tape_bytes", Always, Is::Count, "the bytes of their text";
-            "superseded", Always, Is::Count, "the tapes that others supersede";
+            "superseded", Always, Is::Count, "tapes of which another one of the same session has all";
             "absent", Always, Is::Count, "the tapes whose files are gone";
             "invalid", Always, Is::Count, "the files that are no valid tapes";
             "calls", Always, Is::Count, "the calls";

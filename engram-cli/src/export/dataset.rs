@@ -15,6 +15,7 @@ use engram_command::exit::{Exit, Output, Tally};
 use engram_command::output;
 use engram_command::pool::in_order;
 use engram_command::report::{Reporter, shown};
+use engram_command::small_file;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::hash::Hash;
 use engram_core::overview::Overview;
@@ -187,7 +188,7 @@ fn update_parts(
         prices: target.prices.1.clone(),
     };
     let found = tapes(&[out.join(TAPES)], report, tally);
-    let repeats = repeats(&found, target.jobs, report)?;
+    let repeats = repeats(&found, |_| true, target.jobs, report)?;
     let known = known(target, found, &repeats).map_err(at)?;
     let before = read(out, &head);
     let was = |it: &Known| {
@@ -203,10 +204,7 @@ fn update_parts(
     save(out, &head, &parts).map_err(at)?;
     remove_others(out, &parts).map_err(at)?;
     ParquetFiles::add_empty(out, &Table::ALL).map_err(at)?;
-    output::write(&out.join("schema.sql"), |file| {
-        file.write_all(SCHEMA_SQL.as_bytes())
-    })
-    .map_err(at)?;
+    renew(&out.join("schema.sql"), SCHEMA_SQL).map_err(at)?;
     let small = match joined.0 {
         0 => String::new(),
         parts => format!("; {parts} small parts are joined"),
@@ -460,7 +458,15 @@ fn save(out: &Path, head: &Head, parts: &[Part]) -> io::Result<()> {
     for part in parts {
         text += &(serde_json::to_string(part)? + "\n");
     }
-    output::write(&out.join(LIST), |file| file.write_all(text.as_bytes()))
+    renew(&out.join(LIST), &text)
+}
+
+/// Writes a file, unless it has this text: a run without news changes nothing.
+fn renew(path: &Path, text: &str) -> io::Result<()> {
+    match small_file::found(path, text.len() as u64) {
+        Ok(there) if there == text => Ok(()),
+        _ => output::write(path, |file| file.write_all(text.as_bytes())),
+    }
 }
 
 /// Removes the files of the tables that belong to no part, and directories that have none. A table without rows keeps its empty file.

@@ -61,7 +61,8 @@ pub fn run(args: &Parquet, report: &Reporter) -> io::Result<Exit> {
     };
     let mut tally = Tally::default();
     let tapes = tapes(&args.common.tapes(), report, &mut tally);
-    let repeats = match repeats(&tapes, args.jobs, report) {
+    let is_whole = |tape: &TapeFile| check(tape).is_ok();
+    let repeats = match repeats(&tapes, is_whole, args.jobs, report) {
         Ok(repeats) => repeats,
         Err(error) => return Ok(report.failure(&error)),
     };

@@ -15,12 +15,14 @@ use engram_core::tape::replay;
 use super::inputs::TapeFile;
 use crate::tapes::open_tape;
 
-/// The names of the tapes that repeat another one, each with that one. Only tapes of sessions that have several are read.
+/// The names of the tapes that repeat another one, each with that one. Only tapes of sessions that have several are read, and of those only what
+/// will have rows counts: a tape that is refused gives none for another one.
 ///
 /// # Errors
 /// If no threads can be made. A tape that cannot be read is left out here; the export reports it.
 pub fn repeats(
     tapes: &[TapeFile],
+    has_rows: impl Fn(&TapeFile) -> bool + Sync,
     jobs: Option<NonZeroUsize>,
     report: &Reporter,
 ) -> Result<BTreeMap<String, String>, AdapterError> {
@@ -36,7 +38,7 @@ pub fn repeats(
     in_order(
         jobs,
         &several,
-        |tape| form(tape),
+        |tape| form(tape).filter(|_| has_rows(tape)),
         |tape, form| {
             forms.extend(form.map(|form| (tape.name.as_str(), form)));
         },

@@ -50,6 +50,7 @@ pub struct Bounds {
 
 /// `engram index`.
 #[derive(Debug, Args)]
+#[command(mut_arg("index", |index| index.global(true)))]
 pub struct IndexArgs {
     #[command(flatten)]
     pub place: Place,

@@ -36,7 +36,7 @@ pub fn tell(added: &Added, directory: &Path, report: &Reporter) -> Exit {
     } = added;
     let failed = added.failed.len();
     report.note(&format!(
-        "indexed     {new} new, {grew} grown, {} unchanged, {superseded} superseded, {failed} failed; index {}",
+        "indexed     {new} new, {grew} replaced, {} unchanged, {superseded} contained in others, {failed} failed; index {}",
         unchanged + known,
         directory.display()
     ));

@@ -129,7 +129,7 @@ fn status(directory: &Path, json: bool, report: &Reporter) -> io::Result<Exit> {
     )?;
     writeln!(
         out,
-        "tapes       {} ({} bytes), {} superseded, {} absent",
+        "tapes       {} ({} bytes), {} contained in others, {} absent",
         status.tapes, status.tape_bytes, status.superseded, status.absent
     )?;
     writeln!(out, "invalid     {} files", status.invalid)?;

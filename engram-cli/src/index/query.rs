@@ -24,14 +24,15 @@ pub fn run(args: &Query, registry: &Registry, report: &Reporter) -> io::Result<E
     let Some(sql) = &args.sql else {
         return views(args);
     };
+    let prices = match args.prices.load() {
+        Ok(prices) => prices,
+        Err(error) => return Ok(report.failure(&error)),
+    };
     let Opened { mut index, notes } = match ask::open(&args.source, registry, report) {
         Ok(opened) => opened,
         Err(error) => return Ok(place::failed(&error, report)),
     };
-    match args.prices.load() {
-        Ok(prices) => index.set_prices(prices.into_owned()),
-        Err(error) => return Ok(report.failure(&error)),
-    }
+    index.set_prices(prices.into_owned());
     index.set_projects(|directory| project_of(directory).into_owned());
     notes
         .iter()

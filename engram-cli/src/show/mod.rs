@@ -64,9 +64,10 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
     if let Some(fault) = args.filter.fault(registry) {
         return Ok(report.usage(&fault));
     }
-    let target = args.target.clone();
-    let Some(target) = target.or_else(|| args.tapes.clone().or_else(places::tapes_dir)) else {
-        return Ok(report.usage("name a session, or a directory of sessions"));
+    let target = args.target.clone().or_else(|| args.tapes.clone());
+    let default = || places::tapes_dir().filter(|tapes| tapes.is_dir());
+    let Some(target) = target.or_else(default) else {
+        return Ok(report.not_found("there are no tapes at the default place; run `engram ingest`, or name a session or a directory of sessions"));
     };
     if let Some((target, seq)) = window::named(&target) {
         return match family(&target, args, &options) {

@@ -138,7 +138,13 @@ fn a_run_writes_only_what_is_new() {
             assert!(now.len() > before.len(), "{}", stderr(&output));
             before = now;
         }
+        let own = || {
+            let own = ["dataset.jsonl", "schema.sql"].map(|name| tables.join(name));
+            own.map(|file| file.metadata().unwrap().modified().unwrap())
+        };
+        let own_before = own();
         let again = ingest(at, more);
+        assert_eq!(own(), own_before);
         assert!(
             stderr(&again).contains("0 new or changed; 3 of 3 parts stay"),
             "{}",

@@ -201,6 +201,47 @@ fn a_tape_that_breaks_a_rule_is_refused_and_others_are_written() {
     }
 }
 
+/// Synthetic: a second tape of the session, with a prompt more and without numbers of its own.
+#[test]
+fn a_tape_that_is_refused_takes_no_rows_from_another_one() {
+    let tape = run(&["ingest", text(&claude_file()), "--out", "-"]);
+    let tape = String::from_utf8(tape.stdout).unwrap();
+    let prompt = tape.lines().find(|line| line.contains(r#""by":"person""#));
+    let more = prompt
+        .unwrap()
+        .replace(r#""text":""#, r#""text":"One more. "#)
+        + "\n"
+        + &tape;
+    let start = tape.find('\n').unwrap() + 1;
+    let more = tape[..start].to_owned() + &more.replacen(&tape[..start], "", 1);
+    let rows = |tapes: &[(&str, &str)]| {
+        let directory = directory_of(tapes);
+        let out = directory.path().join("out");
+        let output = run(&[
+            "export",
+            "parquet",
+            text(directory.path()),
+            "--out",
+            text(&out),
+        ]);
+        let of = |table: &str| {
+            let said = stderr(&output);
+            said.lines()
+                .find(|line| line.starts_with(table))
+                .unwrap()
+                .to_owned()
+        };
+        (
+            code(&output),
+            ["sessions", "prompts", "calls", "usage"].map(of),
+        )
+    };
+    let (alone, of_one) = rows(&[("a.tape.jsonl", &tape)]);
+    let (refused, of_both) = rows(&[("a.tape.jsonl", &tape), ("b.tape.jsonl", &more)]);
+    assert_eq!((alone, refused), (0, 1));
+    assert_eq!(of_one, of_both);
+}
+
 /// Synthetic: a tape with a key.
 #[test]
 fn traces_are_redacted_unless_told_otherwise() {

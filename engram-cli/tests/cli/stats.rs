@@ -186,7 +186,6 @@ fn a_model_without_a_price_is_named_and_a_price_of_a_person_wins() {
     let directory = directory_of(&[
         ("none.tsv", "model\tinput\toutput\nother\t1\t1\n"),
         ("own.tsv", "model\tinput\toutput\nmock-claude\t1000000\t0\n"),
-        ("bad.tsv", "model,input,output\n"),
     ]);
     let with = |table: &str| {
         let table = directory.path().join(table);
@@ -206,23 +205,52 @@ fn a_model_without_a_price_is_named_and_a_price_of_a_person_wins() {
     let read = ["input", "cache_read", "cache_write"];
     let read: u64 = read.iter().filter_map(|name| tokens[name].as_u64()).sum();
     assert_eq!(own["cost_usd"].as_f64(), Some(read as f64), "{own}");
-    let bad = with("bad.tsv");
-    assert_eq!(code(&bad), 6);
-    assert!(
-        stderr(&bad).contains("there is no column `model`"),
-        "{}",
-        stderr(&bad)
-    );
-    // A table has no records, so the error does not speak of damaged records.
+}
+
+#[test]
+fn a_wrong_table_of_prices_is_wrong_usage() {
+    let directory = directory_of(&[
+        ("columns.tsv", "model,input,output\n"),
+        ("price.tsv", "model\tinput\toutput\nm\t1\t1\nn\tx\t1\n"),
+    ]);
     fs::write(directory.path().join("bytes.tsv"), b"model\xff\n").unwrap();
-    let tables = [("bytes.tsv", "it is not UTF-8"), ("/dev/zero", "more than")];
-    for (table, reason) in tables
+    let log = fixture(MOCK);
+    let with = |table: &str| {
+        let table = directory.path().join(table);
+        let line = ["stats", "--error-format", "json", "--prices"];
+        let bad = run(&[&line[..], &[text(&table), text(&log)]].concat());
+        let error: Value = serde_json::from_str(stderr(&bad).trim()).unwrap();
+        (
+            code(&bad),
+            error["code"].clone(),
+            error["line"].clone(),
+            stderr(&bad),
+        )
+    };
+    let tables = [
+        (
+            "columns.tsv",
+            2,
+            "bad_prices",
+            Some(1),
+            "there is no column `model`",
+        ),
+        ("price.tsv", 2, "bad_prices", Some(3), "`input`"),
+        ("bytes.tsv", 2, "bad_prices", None, "it is not UTF-8"),
+        ("missing.tsv", 3, "not_found", None, ""),
+        ("/dev/zero", 6, "io", None, "more than"),
+    ];
+    for (table, exit, name, line, reason) in tables
         .into_iter()
-        .filter(|(table, _)| cfg!(unix) || !table.starts_with('/'))
+        .filter(|(table, ..)| cfg!(unix) || !table.starts_with('/'))
     {
-        let bad = with(table);
-        let said = stderr(&bad);
-        assert_eq!(code(&bad), 6, "{said}");
+        let (code, found, at, said) = with(table);
+        assert_eq!(
+            (code, found, at),
+            (exit, name.into(), line.into()),
+            "{said}"
+        );
+        // A table has no records, so the error does not speak of damaged records.
         assert!(said.contains(reason) && !said.contains("record"), "{said}");
     }
 }

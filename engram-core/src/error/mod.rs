@@ -52,6 +52,8 @@ words! {
         UnknownAdapter = "unknown_adapter",
         /// Recordings for checking adapters are missing or incomplete.
         BadRecordings = "bad_recordings",
+        /// A table of prices cannot be read.
+        BadPrices = "bad_prices",
     }
 }
 
@@ -93,6 +95,9 @@ impl ErrorCode {
             ErrorCode::UnknownAdapter => "no adapter has this id; `engram adapters` lists them",
             ErrorCode::BadRecordings => {
                 "these recordings cannot be used to check an adapter; docs/conformance.md describes their layout"
+            }
+            ErrorCode::BadPrices => {
+                "this is no table of prices; `--help` says which columns it has"
             }
         }
     }

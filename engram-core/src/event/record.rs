@@ -1,7 +1,7 @@
 //! An event with its envelope: number, time, session, cause and origin.
 
 use super::seq::Seq;
-use super::{Event, Pointer};
+use super::{Event, Meta, Pointer};
 use crate::text::Text;
 use crate::words::words;
 
@@ -105,5 +105,15 @@ impl<'a> EventRecord<'a> {
             origin,
             replay,
         }
+    }
+}
+
+impl<'a> EventRef<'a> {
+    /// The session whose work the event is. `None` for what repeats another session's history, for events of sub-agents, and for notices of the
+    /// harness: a hook that runs before its session has an id that no session has.
+    pub(crate) fn worked_in(&self) -> Option<Text<'a>> {
+        let is_notice = matches!(self.event, Event::Meta(Meta::System { .. }));
+        let is_work = !self.replay && !is_notice && self.source.agent_id.is_none();
+        self.source.session_id.filter(|_| is_work)
     }
 }
