@@ -54,7 +54,11 @@ impl Harness for OpenClaw {
             "models": {"mode": "replace", "providers": {PROVIDER: provider}},
         });
         if let Some(mode) = mode(setting.scenario.permissions) {
-            config["tools"] = json!({"exec": {"mode": mode}});
+            let exec = match setting.is_from(2026, 5, 28) {
+                true => json!({"mode": mode}),
+                false => json!({"security": mode, "ask": "off"}),
+            };
+            config["tools"] = json!({ "exec": exec });
         }
         let config: Value = with_settings(config, setting, self.family());
         vec![(
