@@ -89,7 +89,7 @@ impl LogNotes for Notes {
             CallResult::strict(result, "/toolCallResult")?;
         }
         if let Some(event) = telemetry(record.value) {
-            check_event(kind, &Telemetry::strict(event, EVENT)?)?;
+            Telemetry::strict(event, EVENT)?;
         }
         if let Some(version) = text(line.version()) {
             check.version(&version.decode_lossy())?;
@@ -238,13 +238,4 @@ fn check_part(value: Value<'_>) -> Result<(), Fault> {
         }
     }
     Ok(())
-}
-
-fn check_event(kind: LineKind, event: &Telemetry<'_>) -> Result<(), Fault> {
-    match kind {
-        LineKind::SystemUiTelemetryQwenCodeToolCall => {
-            required(event.call_id(), "/systemPayload/uiEvent/call_id")
-        }
-        _ => Ok(()),
-    }
 }

@@ -64,8 +64,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
         Revision {
             schema: LINES,
-            versions: Some(">=0.21.10, <=0.24.4"),
-            tested: &["0.21.10", "0.24.4"],
+            versions: Some(">=0.21.2, <=0.24.4"),
+            tested: &["0.21.2", "0.21.10", "0.24.4"],
             coverage: CLAIMS,
         },
         Revision {

@@ -71,6 +71,8 @@ pub fn call(
     let event = Telemetry::lenient(value);
     match counted {
         Some(Counted::Agent) => return Outcome::bookkeeping(name, rule::TELEMETRY_AGENT),
+        // Before 0.21.10 a notice does not name its call, which has lines of its own.
+        None if event.call_id().is_none() => {}
         Some(_) => {}
         None => {
             out.emit(
