@@ -49,7 +49,8 @@ with recursive tape_of as (
 )
 select tape, harness, coalesce(arg_max(session, depth), tape) as session from step group by tape, harness;
 
--- The rows of `sessions`. The project of a sub-agent is that of its session, and what is on one tape is of one project.
+-- The rows of `sessions`. The project of a sub-agent is that of its session, or the other way round where the session says none, and what is on
+-- one tape is of one project.
 create or replace view sessions as
 with tape_project as (
     select t.tape, t.agent_id, coalesce(min(s.project) filter (s.session_id is not distinct from t.session_id
@@ -57,7 +58,8 @@ with tape_project as (
     from tapes t join 'sessions/**/*.parquet' s using (tape)
     group by t.tape, t.agent_id
 ), root_project as (
-    select r.harness, r.session, min(p.project) as project from roots r join tape_project p using (tape) where p.agent_id is null group by all
+    select r.harness, r.session, coalesce(min(p.project) filter (p.agent_id is null), min(p.project)) as project
+    from roots r join tape_project p using (tape) group by r.harness, r.session
 )
 select s.* replace (coalesce(of_root.project, of_tape.project, s.project) as project)
 from 'sessions/**/*.parquet' s left join roots r using (tape)

@@ -119,9 +119,10 @@ INSERT INTO temp.root WITH RECURSIVE
         UNION ALL SELECT step.tape, step.harness, up.parent, depth + 1 FROM step JOIN up USING (harness, session) WHERE depth < 64)
     SELECT tape, harness, session FROM (SELECT tape, harness, session, max(depth) FROM step GROUP BY tape);
 CREATE TEMP TABLE root_project (harness INTEGER, session INTEGER, name TEXT, PRIMARY KEY (harness, session)) WITHOUT ROWID;
-INSERT INTO temp.root_project SELECT harness, session, min(name) FROM main.tape JOIN temp.project USING (cwd)
-    WHERE superseded_by IS NULL AND id NOT IN (SELECT tape FROM temp.repeat) AND agent IS NULL AND session IS NOT NULL
-    GROUP BY harness, session;
+INSERT INTO temp.root_project SELECT root.harness, root.session, ifnull(min(iif(agent IS NULL, name, NULL)), min(name))
+    FROM main.tape JOIN temp.root ON root.tape = tape.id JOIN temp.project USING (cwd)
+    WHERE superseded_by IS NULL AND id NOT IN (SELECT tape FROM temp.repeat) AND root.session IS NOT NULL
+    GROUP BY root.harness, root.session;
 ";
 
 const FILE: Column = column(

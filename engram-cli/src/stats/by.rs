@@ -1,5 +1,6 @@
 //! `engram stats --by`: the same counts, one row for each project, day, week, harness, model, session or tool, or for several of them together.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -187,6 +188,28 @@ pub struct Group {
     pub cost: Cost,
 }
 
+/// The project of each session, for its sub-agents too, wherever they worked. Of several it is the first by name; what a sub-agent says counts
+/// where the session says nothing. The same in SQL (`root_project`).
+fn projects(sessions: &[(Overview, Groups)], roots: &Roots) -> BTreeMap<SessionId, (bool, String)> {
+    let mut projects = BTreeMap::new();
+    for (overview, _) in sessions {
+        let root = roots.of(overview);
+        let Some(directory) = overview.project.as_deref().filter(|_| root.1.is_some()) else {
+            continue;
+        };
+        let said = (
+            overview.agent_id.is_some(),
+            project_of(directory).into_owned(),
+        );
+        match projects.entry(root) {
+            Entry::Vacant(place) => drop(place.insert(said)),
+            Entry::Occupied(mut place) if said < *place.get() => drop(place.insert(said)),
+            Entry::Occupied(_) => {}
+        }
+    }
+    projects
+}
+
 /// The counts by value, in the order in which they are shown.
 pub fn groups(
     division: &Division,
@@ -196,32 +219,22 @@ pub fn groups(
     prices: &Prices,
 ) -> Vec<Group> {
     let roots = Roots::new(sessions.iter().map(|(overview, _)| overview));
-    // A sub-agent counts for the project of its session, wherever it worked. Of a session in several projects it is the first by name, as in SQL.
-    let mut projects: BTreeMap<SessionId, String> = BTreeMap::new();
-    for (overview, _) in &sessions {
-        let is_session = overview.agent_id.is_none() && overview.session_id.is_some();
-        let Some(directory) = overview.project.as_deref().filter(|_| is_session) else {
-            continue;
-        };
-        let name = project_of(directory);
-        let known = projects.entry(roots.of(overview));
-        let known = known.or_insert_with(|| name.clone().into_owned());
-        if *name < **known {
-            *known = name.into_owned();
-        }
-    }
+    let projects = projects(&sessions, &roots);
     // A project has the spelling of its path that was met first.
     let mut spellings: HashMap<String, String> = HashMap::new();
     let mut groups = Groups::new();
     for (overview, parts) in sessions {
         let mut of_session = |by: By| {
             let value = match by {
-                By::Project => projects.get(&roots.of(&overview)).cloned().or_else(|| {
-                    overview
-                        .project
-                        .as_deref()
-                        .map(|project| project_of(project).into_owned())
-                }),
+                By::Project => projects
+                    .get(&roots.of(&overview))
+                    .map(|(_, name)| name.clone())
+                    .or_else(|| {
+                        overview
+                            .project
+                            .as_deref()
+                            .map(|project| project_of(project).into_owned())
+                    }),
                 By::Session => roots.of(&overview).1,
                 _ => Some(overview.harness.clone()),
             };
