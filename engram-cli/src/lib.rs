@@ -44,6 +44,7 @@ mod mcp;
 mod money;
 mod once;
 mod reading;
+mod repeats;
 mod roots;
 mod show;
 mod skill;

@@ -13,6 +13,7 @@ use engram_command::report::Reporter;
 use engram_command::summary::count;
 use engram_command::table::{self, Align, Column, Fit, Look, Screen, number, short_number, text};
 use engram_core::error::AdapterError;
+use engram_core::form_facts;
 use engram_core::overview::{Overview, OverviewSink};
 use engram_core::prices::Prices;
 use engram_core::stats::{Cost, Costs, TapeCost, session_key};
@@ -24,6 +25,7 @@ use crate::args;
 use crate::money;
 use crate::once::{is_session, none_fits};
 use crate::reading::{self, Item, Reading, Request, Sent, TapeState, TapesCount};
+use crate::repeats::{Form, repeats};
 use crate::roots::{Roots, SessionId};
 use crate::when::ago;
 
@@ -37,6 +39,12 @@ const ID_CHARS: usize = 8;
 struct Row {
     path: String,
     tape: TapeState,
+    /// The row that the session is counted from, if it is another one: its `path`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeats: Option<String>,
+    /// The number of what was read; `None` for a lost session.
+    #[serde(skip)]
+    item: Option<usize>,
     /// Sub-agents of the session, on tapes of their own or on its own one.
     sub_agents: u64,
     /// What it cost; with its sub-agents if they have no rows of their own.
@@ -82,14 +90,23 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
             .map_err(Clone::clone)
             .and_then(|item| row(item, &options, args))
     };
-    let done = in_order(None, &reading.items, work, |item, row| match row {
-        Ok(row) => {
-            tally.success();
-            rows.extend(row);
+    let mut number = 0;
+    let done = in_order(None, &reading.items, work, |item, row| {
+        match row {
+            Ok(row) => {
+                tally.success();
+                rows.extend(row.map(|row| Row {
+                    item: Some(number),
+                    ..row
+                }));
+            }
+            Err(error) if is_no_session(&error) && item.as_ref().is_ok_and(Item::is_found) => {}
+            Err(error) => tally.failure(report.failure(&error)),
         }
-        Err(error) if is_no_session(&error) && item.as_ref().is_ok_and(Item::is_found) => {}
-        Err(error) => tally.failure(report.failure(&error)),
+        number += 1;
     });
+    leave_out_moved(&mut rows);
+    let done = done.and_then(|()| mark_repeats(&mut rows, &reading, &options, args));
     report.end_progress();
     if let Err(error) = done {
         return Ok(report.failure(&error));
@@ -141,6 +158,8 @@ fn row(
     Ok(Some(Row {
         path: item.path().to_string_lossy().into_owned(),
         tape: item.state(),
+        repeats: None,
+        item: None,
         sub_agents: 0,
         cost: Cost::default(),
         costs: Vec::new(),
@@ -171,6 +190,8 @@ fn lost_rows(rows: &[Row], reading: &Reading, registry: &Registry) -> Vec<Row> {
         .map(|lost| Row {
             path: lost.path.to_string_lossy().into_owned(),
             tape: TapeState::Lost,
+            repeats: None,
+            item: None,
             sub_agents: 0,
             cost: Cost::default(),
             costs: Vec::new(),
@@ -179,18 +200,48 @@ fn lost_rows(rows: &[Row], reading: &Reading, registry: &Registry) -> Vec<Row> {
         .collect()
 }
 
-/// The rows that are wanted, the newest first, with the numbers of their sub-agents; and how many sub-agents the filter wants in all.
-///
-/// A row has the calls, tokens and costs of the sub-agents of its session, unless they have rows of their own: the rows add up to the sums of
-/// `engram stats`.
-fn settled(mut rows: Vec<Row>, args: &args::List, prices: &Prices) -> (Vec<Row>, u64) {
-    // A log that was moved is not gone.
+/// Leaves out tapes whose log is gone where another row has the session: a log that was moved is not gone.
+fn leave_out_moved(rows: &mut Vec<Row>) {
     let there: HashSet<Identity> = rows
         .iter()
         .filter(|row| row.tape != TapeState::LogGone)
         .map(Row::identity)
         .collect();
     rows.retain(|row| row.tape != TapeState::LogGone || !there.contains(&row.identity()));
+}
+
+/// Marks the rows whose session is counted from another one.
+fn mark_repeats(
+    rows: &mut [Row],
+    reading: &Reading,
+    options: &SessionOptions,
+    args: &args::List,
+) -> Result<(), AdapterError> {
+    let form = |row: &Row| {
+        let item = reading.items.get(row.item?)?.as_ref().ok()?;
+        Form::read(|sink| item.send(options, &args.filter, sink).ok().map(drop))
+    };
+    // What the filter leaves out is not counted, so nothing is counted from it.
+    let of = |row: &Row| {
+        let (harness, session_id, agent_id) = row.identity();
+        let session_id = session_id.filter(|_| args.filter.wants(&row.overview))?;
+        Some(form_facts::Identity {
+            harness,
+            session_id,
+            agent_id,
+        })
+    };
+    for (repeat, counts) in repeats(rows, of, form, None)? {
+        rows[repeat].repeats = Some(rows[counts].path.clone());
+    }
+    Ok(())
+}
+
+/// The rows that are wanted, the newest first, with the numbers of their sub-agents; and how many sub-agents the filter wants in all.
+///
+/// A row has the calls, tokens and costs of the sub-agents of its session, unless they have rows of their own: the rows add up to the sums of
+/// `engram stats`.
+fn settled(mut rows: Vec<Row>, args: &args::List, prices: &Prices) -> (Vec<Row>, u64) {
     let roots = Roots::new(rows.iter().map(|row| &row.overview));
     rows.retain(|row| args.filter.wants(&row.overview));
     let (mut agents, mut all_agents) = (
@@ -223,7 +274,10 @@ fn settled(mut rows: Vec<Row>, args: &args::List, prices: &Prices) -> (Vec<Row>,
             .for_each(|(session, cost)| costs.begin(Some(session), cost));
         row.cost = costs.cost(prices);
         if !row.is_sub_agent() {
-            // Of the rows of a session, the first has them.
+            // Of the rows of a session, the first that counts has them.
+            if row.repeats.is_some() {
+                continue;
+            }
             let own = agents.remove(&roots.of(&row.overview));
             row.sub_agents = own.map_or(0, |own| own.len() as u64);
         }
@@ -234,17 +288,21 @@ fn settled(mut rows: Vec<Row>, args: &args::List, prices: &Prices) -> (Vec<Row>,
     (rows, all_agents.len() as u64)
 }
 
-/// The rows without those of sub-agents, whose numbers are added to the first row of their session. A sub-agent whose session has no row
-/// keeps its own.
+/// The rows without those of sub-agents, whose numbers are added to the first row of their session that counts. A sub-agent whose session has no
+/// row keeps its own.
 fn with_their_agents(rows: Vec<Row>, roots: &Roots) -> Vec<Row> {
     let (agents, mut rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(Row::is_sub_agent);
+    let counts: Vec<bool> = rows.iter().map(|row| row.repeats.is_none()).collect();
     let mut of_session: HashMap<SessionId, usize> = HashMap::new();
     for (index, row) in rows.iter_mut().enumerate() {
         let cost = row.overview.cost.clone();
         row.costs = cost.into_iter().map(|cost| (row.own_key(), cost)).collect();
-        of_session.entry(roots.of(&row.overview)).or_insert(index);
+        let first = of_session.entry(roots.of(&row.overview)).or_insert(index);
+        if !counts[*first] {
+            *first = index;
+        }
     }
-    for agent in agents {
+    for agent in agents.into_iter().filter(|agent| agent.repeats.is_none()) {
         let Some(index) = of_session.get(&roots.of(&agent.overview)) else {
             rows.push(agent);
             continue;
@@ -563,7 +621,7 @@ fn cells(row: &Row, ids: &HashMap<String, String>, now: Timestamp) -> Vec<String
     ]
 }
 
-const CSV: [&str; 16] = [
+const CSV: [&str; 17] = [
     "session",
     "agent",
     "harness",
@@ -580,6 +638,7 @@ const CSV: [&str; 16] = [
     "cost_basis",
     "tape",
     "path",
+    "repeats",
 ];
 
 fn csv(row: &Row) -> Vec<String> {
@@ -625,6 +684,7 @@ fn csv(row: &Row) -> Vec<String> {
         basis,
         tape,
         row.path.clone(),
+        row.repeats.clone().unwrap_or_default(),
     ]
 }
 
@@ -639,6 +699,8 @@ mod tests {
         Row {
             path: String::new(),
             tape: TapeState::None,
+            repeats: None,
+            item: None,
             sub_agents: 0,
             cost: Cost::default(),
             costs: Vec::new(),

@@ -39,7 +39,7 @@ pub struct Added {
     pub new: u64,
     /// Tapes of sessions that grew.
     pub grew: u64,
-    /// Tapes that another one supersedes.
+    /// Tapes of which another one of the session has all.
     pub superseded: u64,
     /// Tapes that were there under another path.
     pub known: u64,

@@ -21,7 +21,7 @@ pub enum Put {
     New,
     /// The rows of an older state of the session became its rows.
     Grew,
-    /// Another tape says everything that it says.
+    /// Of it and another tape that is there, one says everything that the other one says.
     Superseded,
     /// It was there under another path.
     Known,
@@ -43,6 +43,7 @@ impl Writer {
             return Ok((id, Put::Known));
         }
         let mut absorbed: Vec<(i64, Stored)> = Vec::new();
+        let mut put = Put::Grew;
         for id in self.others_of(&rows.tape)? {
             let stored = read_back::rows(&self.db, id)?;
             // The file of the older tape has become this one: nothing of it will be read again.
@@ -56,7 +57,12 @@ impl Writer {
                     )?;
                     return Ok((bare, Put::Superseded));
                 }
-                Relation::Superseded | Relation::Supersedes => absorbed.push((id, stored)),
+                Relation::Superseded | Relation::Supersedes => {
+                    if !is_gone {
+                        put = Put::Superseded;
+                    }
+                    absorbed.push((id, stored));
+                }
                 // A tape takes the place of another one only if it says all that counts; the older one may have other words for it.
                 Relation::Apart if is_gone => absorbed.push((id, stored)),
                 // A copy before an undo says what the new one does not.
@@ -78,7 +84,7 @@ impl Writer {
             )?;
             self.drop_if_nowhere(other)?;
         }
-        Ok((id, Put::Grew))
+        Ok((id, put))
     }
 
     fn tape_with(&self, hash: &Digest) -> rusqlite::Result<Option<i64>> {

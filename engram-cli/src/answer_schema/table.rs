@@ -162,6 +162,7 @@ pub const ANSWERS: &[Answer] = &[
         is: Is::Object(rows! {
             "path", Always, Is::Text, "its log, store or tape";
             "tape", Always, Is::Word(&["current", "old", "none", "log_gone", "itself", "lost"]), "whether it has a tape that is as new as its log";
+            "repeats", Known, Is::Text, "the path of the row that its session is counted from, if it is another one: prompts, calls and tokens of the rows without it add up to those of `stats`";
             "sub_agents", Always, Is::Count, "its sub-agents";
             "harness", Always, Is::Text, "the harness";
             "version", Known, Is::Text, "the version of the harness, as last stated";

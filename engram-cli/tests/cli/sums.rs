@@ -246,6 +246,21 @@ fn every_answer_has_the_same_sums() {
         stats["sessions"], stats["sub_agents"]
     );
     assert!(index.contains(&said), "{said}");
+    let days = home.run(&["stats", &tapes, "--by", "day"]);
+    let days = String::from_utf8(days.stdout).unwrap();
+    let mut with_money = 0;
+    for row in days.lines().skip(1).filter(|row| !row.starts_with("total")) {
+        let words: Vec<&str> = row.split_whitespace().collect();
+        let usd = words
+            .last()
+            .filter(|usd| usd.contains('.') && !usd.ends_with(['k', 'M']));
+        if let Some(usd) = usd {
+            let said = format!("<title>{} {usd} USD</title>", words[0]);
+            assert!(index.contains(&said), "{said}");
+            with_money += 1;
+        }
+    }
+    assert!(with_money > 2 && days.contains("unknown"), "{days}");
     let again = home.run(&["ingest", text(&logs), "--out", &tapes]);
     let said = format!(", {} sub-agents\n", stats["sub_agents"]);
     assert!(stderr(&again).contains(&said), "{}", stderr(&again));
@@ -294,6 +309,27 @@ fn a_session_with_several_tapes_counts_once_in_sql_and_tables() {
     );
     assert_near(number(&views["tokens"]), tokens(&stats), "tokens");
     assert_near(number(&views["usd"]), number(&stats["cost_usd"]), "usd");
+
+    let rows = home.json(&["list", &tapes, "--limit", "0", "--json"]);
+    let (repeats, rows): (Vec<Value>, Vec<Value>) =
+        rows.into_iter().partition(|row| row["repeats"].is_string());
+    assert!(repeats.len() > 20);
+    let paths: Vec<&Value> = rows.iter().map(|row| &row["path"]).collect();
+    assert!(repeats.iter().all(|row| paths.contains(&&row["repeats"])));
+    let sum = |of: fn(&Value) -> f64| rows.iter().map(of).sum::<f64>();
+    assert_eq!(
+        [
+            sum(|row| number(&row["prompts"])),
+            sum(|row| number(&row["calls"]))
+        ],
+        live[..2]
+    );
+    assert_near(sum(tokens), tokens(&stats), "tokens of `list`");
+    let alone = rows.iter().filter(|row| row["agent_id"].is_string());
+    assert_eq!(
+        sum(|row| number(&row["sub_agents"])) + alone.count() as f64,
+        number(&stats["sub_agents"])
+    );
 
     let tables = home.path("tables");
     let out = home.run(&["export", "parquet", &tapes, "--out", &tables]);

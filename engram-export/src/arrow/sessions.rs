@@ -247,13 +247,12 @@ impl Facts {
         add(&mut self.cache_write, usage.tokens.cache_write);
         add(&mut self.output, usage.tokens.output);
         add(&mut self.reasoning, usage.tokens.reasoning);
-        if let Some(cost) = usage
-            .cost_usd
-            .and_then(|cost| cost.as_str().parse::<f64>().ok())
-        {
+        // A cost of 0 for a response with tokens is no statement.
+        let stated = TokenCounts::of(usage).cost_usd;
+        self.without_cost += u64::from(stated.is_none());
+        if let Some(cost) = stated {
             self.cost_usd = Some(self.cost_usd.unwrap_or_default() + cost);
         }
-        self.without_cost += u64::from(TokenCounts::of(usage).cost_usd.is_none());
         if self.first_model.is_none() {
             self.first_model = usage.model.map(owned);
         }

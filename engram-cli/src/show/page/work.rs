@@ -147,7 +147,9 @@ impl Work {
             ..
         } in sessions
         {
-            days.push((overview.clone(), more.days.into_groups(Stats::default())));
+            let mut whole = Stats::default();
+            whole.add(&stats);
+            days.push((overview.clone(), more.days.into_groups(whole)));
             models.push((overview.clone(), more.models.into_groups(Stats::default())));
             projects.push((
                 overview,
