@@ -45,8 +45,8 @@ pub(super) enum Kind {
     Counted {
         counts: u64,
         prompt: u64,
-        /// The call that started the sub-agent that made it, as the name of the sub-agent says. One of the harness itself has another name.
-        agent: Option<u64>,
+        /// The sub-agent that made it.
+        agent: Option<Agent>,
     },
     /// A call that the harness counted.
     Called { call: u64, prompt: u64 },
@@ -54,6 +54,15 @@ pub(super) enum Kind {
     Title,
     /// Anything else.
     Other,
+}
+
+/// A sub-agent, as its name says: `<type>-<call>`. One of the harness itself has another name, and before 0.21.10 no name has the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Agent {
+    /// The key of the call that started it.
+    pub call: u64,
+    /// The key of its type.
+    pub kind: u64,
 }
 
 /// What decides about a line.
@@ -76,6 +85,8 @@ pub(super) struct Notes {
     pub lines: Vec<Note>,
     /// The keys of all calls.
     pub calls: Vec<u64>,
+    /// The keys of the types of sub-agents that calls start.
+    pub kinds: Vec<u64>,
 }
 
 impl LogNotes for Notes {
@@ -110,8 +121,11 @@ impl Notes {
     fn note(&mut self, number: usize, kind: LineKind, line: &Line<'_>) {
         let parts = Message::lenient_opt(line.message()).parts();
         let calls = elements(parts).filter_map(|part| Part::lenient(part).call());
-        self.calls
-            .extend(calls.map(|call| key(Call::lenient(call).id())));
+        for call in calls.map(Call::lenient) {
+            let kind = call.args().and_then(|args| args.member("subagent_type"));
+            self.calls.push(key(call.id()));
+            self.kinds.extend(kind.map(|kind| key(Some(kind))));
+        }
         let event = Telemetry::lenient_opt(line.payload().and_then(|it| it.member("uiEvent")));
         let kind = match kind {
             LineKind::Assistant => Kind::Response {
@@ -123,7 +137,7 @@ impl Notes {
             LineKind::SystemUiTelemetryQwenCodeApiResponse => Kind::Counted {
                 counts: counts_key(counts_of_event(&event)),
                 prompt: key(event.prompt_id()),
-                agent: agent_call(&event),
+                agent: agent(&event),
             },
             LineKind::SystemUiTelemetryQwenCodeToolCall => Kind::Called {
                 call: key(event.call_id()),
@@ -145,12 +159,15 @@ fn key(field: Field<'_>) -> u64 {
     text(field).map_or(0, |_| hash64(raw_str(field)))
 }
 
-/// The call in the name of a sub-agent, `<type>-<call>`, which is a part of the prompt's: `<session>#<agent>#<number>`.
-fn agent_call(event: &Telemetry<'_>) -> Option<u64> {
+/// The sub-agent of a request. Its name is a part of the prompt's: `<session>#<agent>#<number>`.
+fn agent(event: &Telemetry<'_>) -> Option<Agent> {
     let kind = raw_str(event.agent_name());
     let agent = raw_str(event.prompt_id()).split('#').nth(1)?;
     let call = agent.strip_prefix(kind)?.strip_prefix('-');
-    (!kind.is_empty()).then(|| hash64(call.unwrap_or_default()))
+    (!kind.is_empty()).then(|| Agent {
+        call: hash64(call.unwrap_or_default()),
+        kind: hash64(kind),
+    })
 }
 
 /// Prompt, cache, output, reasoning, and all together, as a response has them.

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use engram_core::keys::{KeyMap, PlaceMap, key_map};
 
-use super::notes::{Kind, Note, Notes};
+use super::notes::{Agent, Kind, Note, Notes};
 
 /// What becomes of a notice about a request or a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,12 @@ fn counted(notes: &Notes) -> PlaceMap<usize, Counted> {
         _ => None,
     });
     let started: HashSet<u64> = noticed.chain(calls.iter().copied()).collect();
+    // Where notices do not name calls, the type tells which sub-agents calls have started.
+    let names_calls = |note: &Note| matches!(note.kind, Kind::Called { call, .. } if call != 0);
+    let names_calls = notes.lines.iter().any(names_calls);
+    let is_started = |agent: Agent| {
+        started.contains(&agent.call) || (!names_calls && notes.kinds.contains(&agent.kind))
+    };
     let mut counted = PlaceMap::default();
     let mut open: KeyMap<Vec<usize>> = key_map();
     let mut of_agents: HashSet<u64> = HashSet::new();
@@ -64,9 +70,9 @@ fn counted(notes: &Notes) -> PlaceMap<usize, Counted> {
         match note.kind {
             Kind::Counted {
                 prompt,
-                agent: Some(call),
+                agent: Some(agent),
                 ..
-            } if started.contains(&call) => {
+            } if is_started(agent) => {
                 of_agents.insert(prompt);
                 counted.insert(note.number, Counted::Agent);
             }
@@ -162,6 +168,7 @@ mod tests {
         Notes {
             lines: kinds.iter().enumerate().map(line).collect(),
             calls: vec![7],
+            kinds: Vec::new(),
         }
     }
 
@@ -169,7 +176,7 @@ mod tests {
         Kind::Counted {
             counts,
             prompt,
-            agent,
+            agent: agent.map(|call| Agent { call, kind: 30 }),
         }
     }
 
@@ -210,6 +217,19 @@ mod tests {
     fn a_sub_agent_of_the_harness_itself_has_no_file() {
         let plan = plan(&notes(&[notice(1, 10, Some(99)), response(Some(1), false)]));
         assert!(plan.counted.is_empty());
+    }
+
+    #[test]
+    fn where_notices_name_no_calls_the_type_of_a_sub_agent_tells_that_a_call_started_it() {
+        let called = |call| Kind::Called { call, prompt: 10 };
+        let counted = |call| {
+            let mut notes = notes(&[notice(1, 10, Some(99)), called(call)]);
+            notes.kinds = vec![30];
+            let plan = plan(&notes);
+            [0, 1].map(|number| plan.counted.get(&number).copied())
+        };
+        assert_eq!(counted(0), [Some(Counted::Agent); 2]);
+        assert_eq!(counted(8), [None; 2]);
     }
 
     #[test]

@@ -12,15 +12,16 @@ use engram_command::report::Reporter;
 use engram_command::summary::count;
 use engram_core::error::AdapterError;
 use engram_core::form_facts;
-use engram_core::overview::{Overview, OverviewSink};
+use engram_core::overview::OverviewSink;
 use engram_core::prices::Prices;
-use engram_core::stats::{Cost, Costs, TapeCost, session_key};
-use serde::Serialize;
+use engram_core::stats::{Cost, Costs};
 
 mod print;
+mod row;
 
 pub use self::print::OF_A_LOG;
 use self::print::{print, short_ids};
+use self::row::{Identity, Row};
 
 use crate::args;
 use crate::money;
@@ -31,29 +32,6 @@ use crate::roots::{Roots, SessionId};
 
 /// Sessions that are listed in a terminal, unless the command line says how many.
 const LISTED: usize = 40;
-
-/// One session.
-#[derive(Debug, Serialize)]
-struct Row {
-    path: String,
-    tape: TapeState,
-    /// The row that the session is counted from, if it is another one: its `path`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repeats: Option<String>,
-    /// The number of what was read; `None` for a lost session.
-    #[serde(skip)]
-    item: Option<usize>,
-    /// Sub-agents of the session, on tapes of their own or on its own one.
-    sub_agents: u64,
-    /// What it cost; with its sub-agents if they have no rows of their own.
-    #[serde(skip)]
-    cost: Cost,
-    /// What its tapes say about costs.
-    #[serde(skip)]
-    costs: Vec<(u64, TapeCost)>,
-    #[serde(flatten)]
-    overview: Overview,
-}
 
 /// Runs the command.
 ///
@@ -122,7 +100,7 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     let ids = short_ids(&rows);
     let (rows, agents) = settled(rows, args, &prices);
     if !rows.is_empty() || args.output.json || args.output.csv {
-        print(&rows, &ids, args, &mut stdout().lock())?;
+        print(&rows, shown(&rows, args), &ids, args, &mut stdout().lock())?;
     }
     if rows.is_empty() && all > 0 {
         report.note(&none_fits(all as u64));
@@ -318,43 +296,6 @@ fn with_their_agents(rows: Vec<Row>, roots: &Roots) -> Vec<Row> {
         row.overview.tokens.add(agent.overview.tokens);
     }
     rows
-}
-
-/// Harness, session and agent.
-type Identity = (String, Option<String>, Option<String>);
-
-impl Row {
-    fn identity(&self) -> Identity {
-        (
-            self.overview.harness.clone(),
-            self.overview.session_id.clone(),
-            self.overview.agent_id.clone(),
-        )
-    }
-
-    /// The sub-agents of which its log or tape has events. One of a session without an id is that of its tape.
-    fn agents(&self) -> impl Iterator<Item = Identity> {
-        let (harness, session) = (&self.overview.harness, &self.overview.session_id);
-        let session = session.as_ref().unwrap_or(&self.path);
-        let agents = self.overview.agents();
-        agents.map(move |agent| {
-            (
-                harness.clone(),
-                Some(session.clone()),
-                Some(agent.to_owned()),
-            )
-        })
-    }
-
-    fn is_sub_agent(&self) -> bool {
-        self.overview.agent_id.is_some()
-    }
-
-    /// The session whose total has what this row costs.
-    fn own_key(&self) -> u64 {
-        let id = self.overview.session_id.as_deref().unwrap_or_default();
-        session_key(&self.overview.harness, id)
-    }
 }
 
 /// How many rows are printed.

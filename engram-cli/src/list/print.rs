@@ -9,7 +9,7 @@ use engram_core::overview::Overview;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Row, shown};
+use super::row::Row;
 use crate::args;
 use crate::money;
 use crate::reading::TapeState;
@@ -85,17 +85,17 @@ fn json(row: &Row) -> io::Result<Value> {
     Ok(value)
 }
 
-/// Prints the rows that are shown.
+/// Prints the rows that are shown, among all rows.
 ///
 /// # Errors
 /// When `out` cannot be written to.
 pub fn print(
     rows: &[Row],
+    shown: &[Row],
     ids: &HashMap<String, String>,
     args: &args::List,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let shown = shown(rows, args);
     if args.output.json {
         let rows: io::Result<Vec<Value>> = shown.iter().map(json).collect();
         table::write_lines(rows?, args.keys, out)?;
