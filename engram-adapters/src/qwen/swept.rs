@@ -3,6 +3,7 @@
 /// Oldest first.
 #[rustfmt::skip]
 pub(super) const SWEPT: &[&str] = &[
+    "0.21.2",
     "0.21.10",
     "0.23.0",
     "0.23.1",

@@ -3,5 +3,6 @@
 /// Oldest first.
 #[rustfmt::skip]
 pub(super) const SWEPT: &[&str] = &[
+    "7.7.2",
     "7.7.7",
 ];
