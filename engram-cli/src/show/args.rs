@@ -7,6 +7,7 @@ use engram_command::complete;
 use engram_command::filter::Filter;
 use engram_command::keys::Keys;
 use engram_command::size;
+use jiff::tz::TimeZone;
 
 use crate::money::PriceTable;
 
@@ -30,6 +31,9 @@ pub struct Show {
     /// and an index
     #[arg(long, value_name = "FILE|DIR")]
     pub html: Option<PathBuf>,
+    /// The time zone of the days and hours that an index of pages draws: `Europe/Berlin`, `+02:00`, or `local` [default: UTC]
+    #[arg(long, value_name = "ZONE", value_parser = crate::when::zone, requires = "html")]
+    pub tz: Option<TimeZone>,
     /// Show every line of long outputs
     #[arg(long)]
     pub full: bool,

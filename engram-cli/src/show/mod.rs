@@ -240,7 +240,7 @@ fn site(
     }
     entries.sort_by(|one, other| other.last.cmp(&one.last));
     let (work, redact) = (
-        Work::read(target, &args.filter, options, prices, &report.muted()),
+        Work::read((target, args), options, prices, &report.muted()),
         !args.keys.no_redact,
     );
     let written = output::write(&index, |mut out| {

@@ -237,7 +237,7 @@ fn every_answer_has_the_same_sums() {
         }
     }
     let pages = home.path("pages");
-    let out = home.run(&["show", &tapes, "--html", &pages]);
+    let out = home.run(&["show", &tapes, "--html", &pages, "--tz", "+09:00"]);
     assert_eq!(code(&out), 0, "{}", stderr(&out));
     let stats = home.json(&["stats", &tapes, "--json"]).remove(0);
     let index = fs::read_to_string(Path::new(&pages).join("index.html")).unwrap();
@@ -246,7 +246,8 @@ fn every_answer_has_the_same_sums() {
         stats["sessions"], stats["sub_agents"]
     );
     assert!(index.contains(&said), "{said}");
-    let days = home.run(&["stats", &tapes, "--by", "day"]);
+    assert!(index.contains("Events by hour (+09)"));
+    let days = home.run(&["stats", &tapes, "--by", "day", "--tz", "+09:00"]);
     let days = String::from_utf8(days.stdout).unwrap();
     let mut with_money = 0;
     for row in days.lines().skip(1).filter(|row| !row.starts_with("total")) {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
 
 use engram_adapters::sessions::SessionOptions;
-use engram_command::filter::Filter;
 use engram_command::homes::in_short;
 use engram_command::report::Reporter;
 use engram_command::table::short_number;
@@ -26,6 +26,7 @@ use crate::files::Edits;
 use crate::money;
 use crate::once::Counted;
 use crate::reading::{self, Request, TapesCount};
+use crate::show::args::Show;
 use crate::show::words::count;
 use crate::stats::{By, Division, Group, Parts, UNKNOWN, all_tokens, calls, groups};
 
@@ -93,13 +94,13 @@ impl EventSink for Read {
 impl Work {
     /// Reads all sessions below a path that the filter wants, each once. `None` if there is nothing to count: the pages themselves say why.
     pub fn read(
-        path: &std::path::Path,
-        filter: &Filter,
+        (path, args): (&Path, &Show),
         options: &SessionOptions,
         prices: &Prices,
         report: &Reporter,
     ) -> Option<Work> {
-        let zone = TimeZone::UTC;
+        let filter = &args.filter;
+        let zone = args.tz.clone().unwrap_or(TimeZone::UTC);
         let paths = [path.to_owned()];
         let request = Request {
             paths: &paths,
@@ -216,13 +217,22 @@ impl Work {
         let more = self.files.len().saturating_sub(BARS);
         let title = "Files that change most";
         chart::bars(title, &files.collect::<Vec<_>>(), more, out)?;
-        let zone = self.zone.iana_name().unwrap_or("UTC");
-        chart::week(&format!("Events by hour ({zone})"), &self.hours, out)?;
+        let title = format!("Events by hour ({})", zone_name(&self.zone));
+        chart::week(&title, &self.hours, out)?;
         writeln!(out, "</section>")?;
         for mark in money::marks(std::iter::once(&self.total.cost), all(&self.total).1) {
             writeln!(out, "<p class=\"fact\">{}</p>", line(&mark))?;
         }
         Ok(())
+    }
+}
+
+/// `Europe/Berlin`, `+02`, or `local` for the zone of this machine if nothing names it.
+fn zone_name(zone: &TimeZone) -> String {
+    let offset = || zone.to_fixed_offset().map(|offset| offset.to_string());
+    match zone.iana_name() {
+        Some(name) => name.to_owned(),
+        None => offset().unwrap_or_else(|_| "local".to_owned()),
     }
 }
 
@@ -311,12 +321,15 @@ impl Sum {
 
 /// The days without gaps, or the months or years of a longer time, and behind them what has no time.
 fn in_time(days: &[Group]) -> Vec<(String, Sum)> {
-    let (dated, others): (Vec<_>, Vec<_>) = days
-        .iter()
-        .partition(|group| group.values[0].parse::<Date>().is_ok());
-    let mut columns = dated_columns(&dated);
+    let mut dated = BTreeMap::new();
     let mut unknown = Sum::default();
-    others.into_iter().for_each(|group| unknown.add(group));
+    for group in days {
+        match group.values[0].parse::<Date>() {
+            Ok(date) => _ = dated.insert(date, group),
+            Err(_) => unknown.add(group),
+        }
+    }
+    let mut columns = dated_columns(&dated);
     if unknown.tokens > 0 {
         columns.push((UNKNOWN.to_owned(), unknown));
     }
@@ -324,12 +337,9 @@ fn in_time(days: &[Group]) -> Vec<(String, Sum)> {
 }
 
 /// The columns of what has a day. Of more years than there is room for, those that have anything.
-fn dated_columns(days: &[&Group]) -> Vec<(String, Sum)> {
-    let dates = || {
-        days.iter()
-            .filter_map(|group| group.values[0].parse::<Date>().ok())
-    };
-    let (Some(first), Some(last)) = (dates().min(), dates().max()) else {
+fn dated_columns(days: &BTreeMap<Date, &Group>) -> Vec<(String, Sum)> {
+    let (Some((&first, _)), Some((&last, _))) = (days.first_key_value(), days.last_key_value())
+    else {
         return Vec::new();
     };
     // The length of a day in the names, of a month and of a year.
@@ -342,11 +352,8 @@ fn dated_columns(days: &[&Group]) -> Vec<(String, Sum)> {
             .into_iter()
             .map(|name| (name, Sum::default()))
             .collect();
-        for group in days {
-            if let Some(sum) = group.values[0]
-                .get(..len)
-                .and_then(|name| sums.get_mut(name))
-            {
+        for (date, group) in days {
+            if let Some(sum) = sums.get_mut(&name(*date, len)) {
                 sum.add(group);
             }
         }
@@ -355,18 +362,24 @@ fn dated_columns(days: &[&Group]) -> Vec<(String, Sum)> {
     Vec::new()
 }
 
+/// The name of a day, or of its month or year.
+fn name(date: Date, len: usize) -> String {
+    let mut name = date.to_string();
+    name.truncate(len);
+    name
+}
+
 /// The names of all days, months or years from the first to the last day; a few more than a chart has at most.
 fn names(first: Date, last: Date, len: usize) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut date = first;
     while date <= last && names.len() <= COLUMNS {
-        let name = date.to_string().get(..len).unwrap_or_default().to_owned();
         let next = match len {
             10 => date.tomorrow(),
             7 => date.last_of_month().tomorrow(),
             _ => date.last_of_year().tomorrow(),
         };
-        names.push(name);
+        names.push(name(date, len));
         match next {
             Ok(next) => date = next,
             Err(_) => break,
@@ -400,6 +413,14 @@ mod tests {
         );
         assert_eq!(columns(&[]), Vec::<String>::new());
         assert_eq!(columns(&["no day"]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_zone_has_a_name() {
+        let name = |zone: &str| zone_name(&crate::when::zone(zone).expect("a zone"));
+        assert_eq!(name("Europe/Berlin"), "Europe/Berlin");
+        assert_eq!(name("+02:00"), "+02");
+        assert_eq!(zone_name(&TimeZone::UTC), "UTC");
     }
 
     #[test]
