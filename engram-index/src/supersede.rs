@@ -36,42 +36,31 @@ pub enum Relation {
 ///
 /// Tapes of two logs in two schemas stand side by side, as in the sums: one of them has what the other lacks.
 pub fn relation(one: &TapeRows, other: &TapeRows) -> Relation {
-    if one.tape.input_hash != other.tape.input_hash && !is_one_schema(one, other) {
-        return Relation::Apart;
+    let is_one_log = one.tape.input_hash == other.tape.input_hash;
+    // Captures of two runs of a session may have no prompt and no call: what is kept of their answers tells them apart.
+    let (mut within, mut around) = (true, true);
+    if let Some((first, second)) = form(one).zip(form(other)) {
+        if !is_one_log && !first.has_schema_of(&second) {
+            return Relation::Apart;
+        }
+        within = second.contain(&first, |_, _| true);
+        around = first.contain(&second, |_, _| true);
     }
     let (first, second) = (facts(one), facts(other));
-    let (within, around) = (
-        first.is_subset(&second) && says_all_of(other, one),
-        second.is_subset(&first) && says_all_of(one, other),
-    );
+    within &= first.is_subset(&second);
+    around &= second.is_subset(&first);
     match (within, around) {
-        (true, true) if rank(one) < rank(other) => Relation::Superseded,
-        (true, true) => Relation::Supersedes,
         (true, false) => Relation::Superseded,
         (false, true) => Relation::Supersedes,
-        // The same log, read by another version of its adapter.
-        (false, false)
-            if one.tape.input_hash == other.tape.input_hash && rank(one) < rank(other) =>
-        {
-            Relation::Superseded
-        }
-        (false, false) if one.tape.input_hash == other.tape.input_hash => Relation::Supersedes,
-        (false, false) => Relation::Apart,
+        // Of one log read by two versions of its adapter, one stays, whatever each says.
+        (false, false) if !is_one_log => Relation::Apart,
+        _ if rank(one) < rank(other) => Relation::Superseded,
+        _ => Relation::Supersedes,
     }
 }
 
-/// True if a tape has the answers of another one, too: captures of two runs of a session may have no prompt and no call.
-fn says_all_of(rows: &TapeRows, other: &TapeRows) -> bool {
-    forms(rows, other).is_none_or(|(form, other)| form.contain(&other, |_, _| true))
-}
-
-fn is_one_schema(one: &TapeRows, other: &TapeRows) -> bool {
-    forms(one, other).is_none_or(|(one, other)| one.has_schema_of(&other))
-}
-
-fn forms(one: &TapeRows, other: &TapeRows) -> Option<(FormFacts, FormFacts)> {
-    let form = |rows: &TapeRows| Some(repeats::read(rows.form.as_deref()?)?.0);
-    form(one).zip(form(other))
+fn form(rows: &TapeRows) -> Option<FormFacts> {
+    Some(repeats::read(rows.form.as_deref()?)?.0)
 }
 
 fn facts(rows: &TapeRows) -> HashSet<Fact<'_>> {
