@@ -21,7 +21,7 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "answer.notice",
-        reason: "some agents (Copilot CLI, Vibe) send notices of their own as pieces of an answer: nothing in the log tells them from words of the model",
+        reason: "some agents (Copilot CLI, Vibe) send notices of their own as pieces of an answer, and Copilot CLI the words of sub-agents: nothing in the log tells them from words of the model",
         fixture: "1/copilot",
     },
     Gap {
@@ -48,7 +48,7 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "read.not_utf8",
-        reason: "text that is not UTF-8 is shown with U+FFFD, so the read has no hash",
+        reason: "text that is not UTF-8 is shown with U+FFFD, so the read has no hash. Kilo shows it as it decodes it, and nothing shows that: the hash is that of the same text in UTF-8",
         fixture: "1/patch",
     },
     Gap {
@@ -67,7 +67,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "acp",
-    adapter_version: "0.1.6",
+    adapter_version: "0.1.7",
     harness_family: "acp",
     matrix: MATRIX,
     schema_detection_strategy: "The answer to `initialize` has the version of the protocol. The agent's own name and version are on the tape as the \

@@ -8,7 +8,7 @@ use super::call_line::call_of;
 use super::format::MessageKind;
 use super::message::{Kind, agent_of, at, is_out, key, kind_of};
 use super::readers::{Block, Call, Diff};
-use crate::shared::value::{Field, Value, raw_str};
+use crate::shared::value::{Field, Value, is_true, raw_str};
 
 /// What a line says about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -168,6 +168,7 @@ impl Notes {
                     // An image is no piece of a text.
                     is_whole: kind == UpdateUserMessageChunk && is_reminder(&block)
                         || is_notice(value)
+                        || is_discrete(value)
                         || raw_str(block.kind()) != "text",
                 }
             }
@@ -217,11 +218,25 @@ pub(super) fn is_reminder(block: &Block<'_>) -> bool {
     raw_str(block.text()).starts_with("<system-reminder>")
 }
 
-/// True for a piece of an answer with words of the agent's program (Qwen Code 0.24.4, claude-agent-acp 0.101.0: recorded).
+/// What a piece of an answer is from that the model has not said (Qwen Code 0.24.4: the first two recorded, the others from its program).
+const NOTICES: [&str; 5] = [
+    "background_notification",
+    "background_task_completed",
+    "slash_command",
+    "todo_stop_guard",
+    "vision_bridge_notice",
+];
+
+/// True for a piece of an answer with words of the agent's program (Qwen Code, claude-agent-acp 0.101.0: recorded).
 pub(super) fn is_notice(record: Value<'_>) -> bool {
     let meta = at(record, "m/params/update/_meta");
     let of = |path| meta.and_then(|meta| at(meta, path));
-    raw_str(of("source")) == "background_notification" || of("claudeCode/kind").is_some()
+    NOTICES.contains(&raw_str(of("source"))) || of("claudeCode/kind").is_some()
+}
+
+/// True for a piece that is a message of its own (Qwen Code 0.24.4: recorded).
+fn is_discrete(record: Value<'_>) -> bool {
+    is_true(at(record, "m/params/update/_meta/qwenDiscreteMessage"))
 }
 
 /// The key of the id of a request; 0 for a notice.
@@ -281,6 +296,7 @@ pub(super) fn name_of<'a>(call: &Call<'a>) -> Field<'a> {
     call.name()
         .or_else(|| of_meta("toolName"))
         .or_else(|| of_meta("tool_name"))
+        .or_else(|| at(call.meta()?, "claudeCode/toolName"))
         .filter(|name| !name.raw_str().is_empty())
 }
 

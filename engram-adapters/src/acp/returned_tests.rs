@@ -1,4 +1,4 @@
-//! What claude-agent-acp sends beside the protocol, as it was recorded.
+//! What agents send beside the protocol, as it was recorded.
 
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
@@ -110,4 +110,123 @@ fn the_tokens_of_sub_agents_are_in_those_of_the_models() {
         usages,
         expected.map(|(model, input)| (json!(model), json!(input)))
     );
+}
+
+/// The tape of a call that has ended, as an agent sends it in one line.
+fn ended(more: Value) -> Vec<Value> {
+    let mut call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "status": "completed"});
+    let members = call.as_object_mut().unwrap();
+    members.extend(more.as_object().unwrap().clone());
+    convert(&log(&[update("s", call)]), Policy::Permissive).unwrap()
+}
+
+/// As claude-agent-acp 0.23.1 sends it: the title is for people.
+#[test]
+fn a_tool_may_be_named_beside_its_title() {
+    let call = json!({"title": "Terminal", "kind": "execute", "rawInput": {}, "_meta": {"claudeCode": {"toolName": "Bash"}}});
+    assert_eq!(events(&ended(call), "tool.call")[0]["tool"], "Bash");
+}
+
+/// As Kilo 7.7.9 sends it.
+#[test]
+fn a_command_that_was_stopped_has_no_exit_code() {
+    let result = |output: &str, exit: Value| {
+        let raw = json!({"output": output, "metadata": {"exit": exit, "truncated": false}});
+        let tape = ended(json!({"kind": "execute", "rawInput": {}, "rawOutput": raw}));
+        let result = events(&tape, "tool.result")[0];
+        let contexts = events(&tape, "context").len();
+        (result["status"].clone(), result["stdout"].clone(), contexts)
+    };
+    let behind = |said: &str| format!("begun\n\n\n<shell_metadata>\n{said}\n</shell_metadata>");
+    let stopped = result(&behind("User aborted the command"), Value::Null);
+    assert_eq!(stopped, ("cancelled".into(), "begun\n".into(), 1));
+    let timeout = result(&behind("the time was over"), Value::Null);
+    assert_eq!(timeout, ("error".into(), "begun\n".into(), 1));
+    assert_eq!(
+        result("(no output)", 0.into()),
+        ("ok".into(), Value::Null, 1)
+    );
+    assert_eq!(result("a\n", 0.into()), ("ok".into(), "a\n".into(), 0));
+}
+
+/// As Kilo 7.7.9 sends it.
+#[test]
+fn a_read_that_was_cut_does_not_say_how_long_the_file_is() {
+    let read = |behind: &str| {
+        let display =
+            json!({"type": "file", "text": "a\nb", "lineStart": 1, "lineEnd": 2, "totalLines": 3});
+        let raw = json!({"output": format!("1: a\n2: b\n\n({behind})"), "metadata": {"truncated": true, "display": display}});
+        let tape = ended(
+            json!({"kind": "read", "rawInput": {}, "rawOutput": raw, "locations": [{"path": "/p/a"}]}),
+        );
+        let total = events(&tape, "code.read")[0].get("total_lines").cloned();
+        (
+            total,
+            events(&tape, "tool.result")[0].get("truncated").is_some(),
+        )
+    };
+    assert_eq!(
+        read("Output capped at 50 KB. Showing lines 1-2."),
+        (None, true)
+    );
+    assert_eq!(read("Showing lines 1-2 of 3."), (Some(3.into()), false));
+}
+
+/// As Qwen Code 0.24.4 sends it.
+#[test]
+fn words_of_the_program_are_no_answer() {
+    let piece = |text: &str, meta: Value| {
+        let content = json!({"type": "text", "text": text});
+        update(
+            "s",
+            json!({"sessionUpdate": "agent_message_chunk", "content": content, "_meta": meta}),
+        )
+    };
+    let of = |source: &str| json!({"source": source, "qwenDiscreteMessage": true});
+    let tape = convert(
+        &log(&[
+            piece("an ", Value::Null),
+            piece("answer", Value::Null),
+            piece("done", of("background_task_completed")),
+            piece("it ", of("background_notification_response")),
+            piece("is", Value::Null),
+        ]),
+        Policy::Permissive,
+    )
+    .unwrap();
+    let said: Vec<_> = events(&tape, "msg.out")
+        .iter()
+        .map(|said| said["text"].clone())
+        .collect();
+    assert_eq!(said, ["an answer", "it ", "is"]);
+    assert!(
+        events(&tape, "system")
+            .iter()
+            .any(|notice| notice["text"] == "done")
+    );
+}
+
+/// As Qwen Code 0.24.4 sends it: an empty file has the text of one that was not there.
+#[test]
+fn an_empty_file_that_was_read_is_there() {
+    let line = |id: &str, kind: &str, more: Value| {
+        let mut line = json!({"sessionUpdate": "tool_call", "toolCallId": id, "kind": kind, "status": "completed",
+                              "locations": [{"path": "/p/a"}], "rawInput": {"content": "a\n"}});
+        line.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        update("s", line)
+    };
+    let written = |before: Value| {
+        let diff = json!({"type": "diff", "path": "/p/a", "oldText": before, "newText": "a\n"});
+        line("w", "edit", json!({"content": [diff]}))
+    };
+    let op = |lines: &[(bool, Value)]| {
+        let tape = convert(&log(lines), Policy::Permissive).unwrap();
+        events(&tape, "code.edit")[0]["op"].clone()
+    };
+    let read = line("r", "read", json!({}));
+    assert_eq!(op(&[written("".into())]), "create");
+    assert_eq!(op(&[read.clone(), written("".into())]), "overwrite");
+    assert_eq!(op(&[read, written(Value::Null)]), "create");
 }

@@ -10,7 +10,7 @@ use crate::shared::tool_table::ToolTable;
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "copilot",
-    adapter_version: "0.1.6",
+    adapter_version: "0.1.7",
     harness_family: "copilot",
     matrix: MATRIX,
     schema_detection_strategy: "The first line has the version of the format and that of Copilot CLI.",

@@ -193,6 +193,19 @@ fn an_output_that_was_too_large_names_its_file() {
 }
 
 #[test]
+fn what_the_terminal_shows_of_an_empty_file_is_no_output() {
+    let call = r#"{"toolCallId":"c","toolName":"view","arguments":{"path":"/p/a"}}"#;
+    let result = r#"{"toolCallId":"c","success":true,"result":{"content":"a diff","detailedContent":"a diff"},"toolTelemetry":{"metrics":{"resultLength":0}}}"#;
+    let events = events(&[
+        ("tool.execution_start", call),
+        ("tool.execution_complete", result),
+    ]);
+    assert!(events[1].get("stdout").is_none());
+    let shown = (&events[2]["name"], &events[2]["text"]);
+    assert_eq!(shown, (&"shown".into(), &"a diff".into()));
+}
+
+#[test]
 fn a_file_that_was_too_large_was_not_read() {
     let call = r#"{"toolCallId":"c","toolName":"view","arguments":{"path":"/p/long.txt"}}"#;
     let result = r#"{"toolCallId":"c","success":true,"result":{"content":"File too large to read at once (196.3 KB)."}}"#;

@@ -11,7 +11,7 @@ use crate::shared::tool_table::ToolTable;
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "qwen",
-    adapter_version: "0.1.7",
+    adapter_version: "0.1.8",
     harness_family: "qwen",
     matrix: MATRIX,
     schema_detection_strategy: "Each line of a log has the version of Qwen Code, and the first line that a run prints.",

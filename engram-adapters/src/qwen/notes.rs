@@ -3,11 +3,15 @@
 use engram_core::emit::{Fault, Pointer};
 use engram_core::keys::hash64;
 use engram_core::steps::{Check, Record};
+use engram_core::text::Text;
 
 use super::format::LineKind;
 use super::readers::{Answer, Call, CallResult, Counts, Line, Message, Part, Response, Telemetry};
+use crate::shared::joined::Joined;
 use crate::shared::log::LogNotes;
-use crate::shared::value::{Field, Value, count, elements, has_members, raw_str, required, text};
+use crate::shared::value::{
+    Field, Value, count, elements, has_members, is_true, raw_str, required, text,
+};
 
 /// Where the parts of a message are.
 pub(super) const PARTS: &str = "/message/parts";
@@ -35,7 +39,7 @@ pub(super) fn telemetry(line: Value<'_>) -> Option<Value<'_>> {
 /// What a line is, as far as decisions need it. Ids and counts are keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A response: the key of its counts, if it has any.
+    /// A response: the key of its request; none for one of a sub-agent without counts.
     Response {
         counts: Option<u64>,
         /// It has calls alone, so it goes on with the response before it, if that is of the same sub-agent.
@@ -129,13 +133,12 @@ impl Notes {
         let event = Telemetry::lenient_opt(line.payload().and_then(|it| it.member("uiEvent")));
         let kind = match kind {
             LineKind::Assistant => Kind::Response {
-                counts: line
-                    .usage()
-                    .map(|usage| counts_key(counts(&Counts::lenient(usage)))),
+                counts: (line.usage().is_some() || line.agent_id().is_none())
+                    .then(|| request_key(counts(&Counts::lenient_opt(line.usage())), said(parts))),
                 is_rest: line.agent_id().is_some() && has_calls_alone(parts),
             },
             LineKind::SystemUiTelemetryQwenCodeApiResponse => Kind::Counted {
-                counts: counts_key(counts_of_event(&event)),
+                counts: request_key(counts_of_event(&event), text(event.response_text())),
                 prompt: key(event.prompt_id()),
                 agent: agent(&event),
             },
@@ -192,9 +195,24 @@ pub(super) fn counts_of_event<'a>(of: &Telemetry<'a>) -> [Field<'a>; 5] {
     ]
 }
 
-/// The key of counts. What a response lacks is 0 in its event.
-fn counts_key(counts: [Field<'_>; 5]) -> u64 {
-    hash64(counts.map(|field| count(field).unwrap_or_default()))
+/// The key of a request: its counts. What a response lacks is 0 in its event. Where the provider counts nothing (0.24.4: recorded), the words tell.
+fn request_key<'a>(counts: [Field<'_>; 5], words: impl IntoIterator<Item = Text<'a>>) -> u64 {
+    let counts = counts.map(|field| count(field).unwrap_or_default());
+    match counts {
+        [0, 0, 0, 0, 0] => {
+            let words: Joined = words.into_iter().collect();
+            hash64((counts, words.text().comparable()))
+        }
+        _ => hash64(counts),
+    }
+}
+
+/// What the model said to the person.
+fn said<'a>(parts: Field<'a>) -> impl Iterator<Item = Text<'a>> {
+    let parts = elements(parts).map(Part::lenient);
+    parts
+        .filter(|part| !is_true(part.thought()))
+        .filter_map(|part| text(part.text()))
 }
 
 fn has_calls_alone(parts: Field<'_>) -> bool {

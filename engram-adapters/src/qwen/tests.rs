@@ -263,6 +263,37 @@ fn the_words_of_a_response_that_no_line_has_are_kept() {
 }
 
 #[test]
+fn a_response_that_the_provider_does_not_count_has_the_notice_with_its_words() {
+    let notice = |words: &str| {
+        let event = json!({
+            "event.name": "qwen-code.api_response", "event.timestamp": "2026-11-28T10:00:00.000Z", "response_text": words, "model": "m",
+            "response_id": "r", "input_token_count": 0, "output_token_count": 0, "total_token_count": 0
+        });
+        json!({"systemPayload": {"uiEvent": event}, "subtype": "ui_telemetry"})
+    };
+    let tape = |words: &str| {
+        strict(&[
+            prompt("a", None),
+            line("b", Some("a"), "system", notice(words)),
+            line(
+                "c",
+                Some("b"),
+                "assistant",
+                said("model", json!([{"text": "hello"}])),
+            ),
+        ])
+    };
+    let same = tape("hello");
+    assert_eq!(names(&same), ["session", "msg.in", "msg.out"]);
+    assert_eq!(same[3]["message_id"], "r");
+    // One that was stopped has no line: its words are not those of the next response.
+    assert_eq!(
+        names(&tape("half")),
+        ["session", "msg.in", "system", "msg.out"]
+    );
+}
+
+#[test]
 fn a_text_of_the_responses_interface_may_have_a_phase() {
     let message = |phase: &str| {
         let part = json!({"text": "a1", "responsesMessage": {"id": "msg_1", "phase": phase}});

@@ -13,7 +13,7 @@
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
 //! | read diffs of files as a terminal shows them | [`shown`] |
 //! | read files beside an artifact | [`neighbours`], [`remembered`] |
-//! | split words from what a harness puts around them | [`wrappers`] |
+//! | split words and outputs from what a harness puts around them | [`wrappers`], [`notices`] |
 //! | search long texts, describe attached media, know the channel of a text | [`search`], [`media`], [`phase`] |
 
 mod below;
@@ -26,6 +26,7 @@ pub mod linenum;
 pub mod log;
 pub mod media;
 pub mod neighbours;
+pub mod notices;
 pub mod patch;
 pub mod pending_calls;
 pub mod phase;

@@ -16,8 +16,9 @@ use crate::acp::message::{at, key};
 use crate::acp::notes::name_of;
 use crate::acp::plan::CallPlan;
 use crate::acp::readers::Call;
+use crate::shared::notices;
 use crate::shared::shown::{Returned, returned};
-use crate::shared::value::{Field, Value, elements, owned, raw_str, text};
+use crate::shared::value::{Field, Value, elements, has_members, owned, raw_str, text};
 
 /// The kind of a call: by its name, else by the word of the protocol for what it does.
 fn kind_of(tool: &str, word: &str) -> ToolKind {
@@ -144,17 +145,19 @@ fn result(
     let tool = state.calls.close(key(update.id())).unwrap_or_default();
     let is_ok = raw_str(update.status()) == "completed";
     let exit = exit(update);
+    let said = output(update, is_ok || exit.is_some());
+    let raw = update.output();
+    let stdout = said.stdout.as_deref().unwrap_or_default();
     let status = match is_ok {
         // Agents call a command completed, however it ended.
         true if exit.is_some_and(|exit| exit != 0) => Status::Error,
+        true if exit.is_none() && has_exit(raw) && notices::is_stopped(stdout) => Status::Cancelled,
+        true if exit.is_none() && has_exit(raw) => Status::Error,
         true => Status::Ok,
         false if state.denied.contains(&key(update.id())) => Status::Denied,
         false if plan.is_cancelled => Status::Cancelled,
         false => Status::Error,
     };
-    let said = output(update, status == Status::Ok || exit.is_some());
-    let raw = update.output();
-    let stdout = said.stdout.as_deref().unwrap_or_default();
     let (printed, behind) = parted(raw, stdout, exit.is_some());
     let is_cut = |path| {
         raw.and_then(|raw| at(raw, path))
@@ -167,7 +170,7 @@ fn result(
         exit,
         stdout: non_empty(printed),
         stderr: said.stderr.as_deref().map(Text::Plain),
-        truncated: is_cut("truncated") || is_cut("metadata/truncated"),
+        truncated: is_cut("truncated") || is_cut("metadata/truncated") && !is_part(raw, stdout),
         attachments: images(update),
         ..ToolResult::default()
     };
@@ -185,15 +188,26 @@ fn non_empty(text: &str) -> Option<Text<'_>> {
     Some(Text::Plain(text)).filter(|_| !text.is_empty())
 }
 
-/// In the place of the output of a command that printed nothing (Kilo, OpenCode).
-const NO_OUTPUT: &str = "(no output)";
+/// True for a command of Kilo or OpenCode: its exit code is `null` if its time was over or the user stopped it.
+fn has_exit(raw: Field<'_>) -> bool {
+    let metadata = raw.and_then(|raw| raw.member("metadata"));
+    metadata.is_some_and(|metadata| has_members(metadata, &["exit"]))
+}
+
+/// True for a read of Kilo or OpenCode that has all the lines that the call asked for, which are not all lines of the file.
+fn is_part(raw: Field<'_>, stdout: &str) -> bool {
+    let is_read = raw.is_some_and(|raw| at(raw, "metadata/display").is_some());
+    is_read && !notices::is_cut_read(stdout)
+}
 
 /// What a tool printed, and what the agent says behind it or in its place.
 fn parted<'o>(raw: Field<'_>, stdout: &'o str, ran: bool) -> (&'o str, &'o str) {
-    let has = |path| raw.is_some_and(|raw| at(raw, path).is_some());
-    if stdout == NO_OUTPUT && has("metadata/exit") {
-        return ("", stdout);
+    if has_exit(raw) {
+        let printed = notices::printed(stdout);
+        let is_all = printed.len() == stdout.len();
+        return (printed, if is_all { "" } else { stdout });
     }
+    let has = |path| raw.is_some_and(|raw| at(raw, path).is_some());
     // Copilot CLI.
     if !has("detailedContent") {
         return (stdout, "");

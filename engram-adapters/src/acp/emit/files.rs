@@ -15,6 +15,7 @@ use crate::acp::message::at;
 use crate::acp::notes::{diffs, place_of, response_of};
 use crate::acp::plan::{ByClient, CallPlan};
 use crate::acp::readers::{Call, Diff};
+use crate::shared::notices::is_cut_read;
 use crate::shared::spans::{
     ChangedSpan, set_snippet, set_whole_file, span_facts, without_final_line_end,
 };
@@ -73,7 +74,10 @@ pub fn file_events(
                     is_emitted = true;
                     between(&done, texts, out);
                 }
-                None => change(&done, &diff, content.as_deref(), out),
+                None => {
+                    let is_known = state.files.contains(&hash64(raw_str(diff.path())));
+                    change(&done, &diff, (content.as_deref(), is_known), out);
+                }
             }
             state.files.insert(hash64(raw_str(diff.path())));
         }
@@ -140,11 +144,7 @@ pub fn by_client(
         return;
     }
     let content = owned(asked.content).filter(|_| asked.is_whole);
-    let op = match is_known {
-        true => EditOp::Overwrite,
-        false => EditOp::Create,
-    };
-    let mut event = CodeEdit::new(op, file);
+    let mut event = CodeEdit::new(whole_file(is_known), file);
     if let Some(content) = connection.whole(content.as_deref()) {
         set_whole_file(&mut event, content);
     }
@@ -221,6 +221,14 @@ fn returned(connection: &Connection, call: &Call<'_>) -> Option<Texts> {
     })
 }
 
+/// What it is to write a whole file. One that was read or changed before is there.
+fn whole_file(is_there: bool) -> EditOp {
+    match is_there {
+        true => EditOp::Overwrite,
+        false => EditOp::Create,
+    }
+}
+
 /// The content of a file that a call writes as a whole: `content` (Kimi Code, Kilo, Qwen Code, Vibe), `file_text` (Copilot CLI).
 fn written(call: &Call<'_>) -> Option<String> {
     let input = call.input()?;
@@ -242,7 +250,12 @@ fn between(done: &Done<'_, '_>, texts: &Texts, out: &mut Emitter<'_>) {
 }
 
 /// A change that the call shows. Its texts are of a part of the file, unless the agent says more about the whole file.
-fn change(done: &Done<'_, '_>, diff: &Diff<'_>, content: Option<&str>, out: &mut Emitter<'_>) {
+fn change(
+    done: &Done<'_, '_>,
+    diff: &Diff<'_>,
+    (content, is_known): (Option<&str>, bool),
+    out: &mut Emitter<'_>,
+) {
     let Some(file) = text(diff.path()) else {
         return;
     };
@@ -259,7 +272,9 @@ fn change(done: &Done<'_, '_>, diff: &Diff<'_>, content: Option<&str>, out: &mut
     };
     // The text is what the call wrote as a whole file, or a new file has no text before.
     if is_new && (content == Some(new) || diff.old_text().is_none()) {
-        let mut event = event(EditOp::Create);
+        // An agent that has `null` for a file that was not there means it.
+        let is_there = is_known && diff.old_text().is_some();
+        let mut event = event(whole_file(is_there));
         set_whole_file(&mut event, new);
         out.emit(event, UPDATE);
         return;
@@ -308,11 +323,7 @@ fn write(
 ) {
     let exists = done.raw.and_then(|raw| at(raw, "metadata/exists"));
     let was_there = exists.map_or(is_known, Value::is_true);
-    let op = match (content, was_there) {
-        (None, _) => EditOp::Update,
-        (Some(_), true) => EditOp::Overwrite,
-        (Some(_), false) => EditOp::Create,
-    };
+    let op = content.map_or(EditOp::Update, |_| whole_file(was_there));
     let mut event = CodeEdit {
         call_id: done.call_id,
         ..CodeEdit::new(op, Text::Plain(file))
@@ -369,7 +380,9 @@ fn of_kilo(raw: Value<'_>) -> Option<Lines> {
     let last = count(shown.member("lineEnd"))?;
     let text = owned(shown.member("text"))?;
     let range = range(first, (last + 1).checked_sub(first)?, &text)?;
-    Some((range, count(shown.member("totalLines")), text))
+    let is_cut = owned(raw.member("output")).is_some_and(|output| is_cut_read(&output));
+    let total = count(shown.member("totalLines")).filter(|_| !is_cut);
+    Some((range, total, text))
 }
 
 /// The range of so many lines, if the text has as many.

@@ -38,7 +38,10 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
     let tool = call.as_ref().map(|call| call.tool.as_str());
     let kind = tool.map(|tool| TOOLS.kind(tool));
     let failure = Failure::lenient_opt(end.error());
-    let content = text(output.content()).filter(|_| !is_nothing(&end));
+    let (shown, content) = match is_nothing(&end) {
+        true => (non_empty_text(output.content()), None),
+        false => (None, text(output.content())),
+    };
     let is_command = tool.is_some_and(|tool| SHELLS.iter().any(|it| tool.ends_with(it)));
     let decoded = content.and_then(|content| content.decode().ok());
     let returned = decoded
@@ -75,6 +78,9 @@ pub fn result(state: &mut State, record: &Record<'_>, data: Value<'_>, out: &mut
     if let Some(said) = said {
         let input = ImplicitInput::of_text("tool_result", Some(Text::Plain(said.behind)));
         out.emit(Meta::Context(input), Pointer::At("/data/result/content"));
+    }
+    if shown.is_some() {
+        out.emit(Meta::system("shown", shown), "/data/result/content");
     }
     let Some(call) = call else {
         return;

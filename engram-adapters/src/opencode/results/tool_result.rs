@@ -5,7 +5,6 @@ use engram_core::event::{Decision, ImplicitInput, Meta, SideFile, Status, ToolRe
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
-use memchr::memmem;
 
 use super::attachment::attachment;
 use super::call::{Call, CallEnd};
@@ -13,6 +12,7 @@ use super::{edits, reads};
 use crate::opencode::dialect::Dialect;
 use crate::opencode::readers::{File, StepContent, StepDetails};
 use crate::opencode::tools::TOOLS;
+use crate::shared::notices;
 use crate::shared::value::{elements, integer, is_true, non_empty_text, raw_str};
 
 /// The harness's messages for a call that was not allowed (0.5.29 to 1.18.34).
@@ -29,23 +29,6 @@ const CANCELLED: [&str; 3] = [
     "Tool execution aborted",
     "The user dismissed this question",
     "Task cancelled",
-];
-
-/// The end of a stopped command's output.
-const STOPPED_COMMAND: &str = "User aborted the command";
-
-/// The notices of `read` when it omits lines that the call requested.
-const TRUNCATED_READ: [&str; 2] = ["\n(Output capped at", "\n(Output truncated at"];
-
-/// What the harness gives to the model in place of an output (1.0.0 and later: recorded).
-const NO_OUTPUT: &str = "(no output)";
-
-/// What it puts behind the output of a command: that its time was over, or that the user stopped it.
-const BEHIND_OUTPUT: [(&str, &str); 2] = [
-    // Up to 1.3.2: recorded.
-    ("\n\n<bash_metadata>\n", "\n</bash_metadata>"),
-    // 1.18.33: recorded.
-    ("\n\n<shell_metadata>\n", "\n</shell_metadata>"),
 ];
 
 /// Emits the result of a call that has ended, and what it read or changed.
@@ -69,9 +52,9 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
     }
     let output = result
         .stdout
-        .filter(|output| is_command(call) && may_have_notice(*output));
+        .filter(|output| is_command(call) && notices::may_have_notice(*output));
     let decoded = output.and_then(|output| output.decode().ok());
-    let own = decoded.as_deref().map(printed);
+    let own = decoded.as_deref().map(notices::printed);
     let is_other = own.is_some() && own != decoded.as_deref();
     if is_other {
         result.stdout = own.filter(|own| !own.is_empty()).map(Text::Plain);
@@ -95,21 +78,6 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
 
 fn is_command(call: &Call<'_>) -> bool {
     TOOLS.kind(&call.tool) == ToolKind::Execute
-}
-
-/// False for nearly all outputs, which then need no decoding.
-fn may_have_notice(output: Text<'_>) -> bool {
-    let raw = output.raw().trim_end_matches('"');
-    output.starts_with(NO_OUTPUT) || raw.ends_with("_metadata>")
-}
-
-/// What a command printed, of the text that the model got.
-fn printed(output: &str) -> &str {
-    let behind = BEHIND_OUTPUT
-        .iter()
-        .find_map(|(begin, end)| output.strip_suffix(end)?.rfind(begin));
-    let printed = &output[..behind.unwrap_or(output.len())];
-    if printed == NO_OUTPUT { "" } else { printed }
 }
 
 /// What a person typed instead of allowing a call.
@@ -196,7 +164,7 @@ fn completed_status(call: &Call<'_>, exit: Option<i64>) -> Option<Status> {
         }
         None if call.tool != "bash" => Some(Status::Ok),
         None if !has_exit_member() => None,
-        None if output_contains(call, &[STOPPED_COMMAND]) => Some(Status::Cancelled),
+        None if call.output().is_some_and(notices::is_stopped) => Some(Status::Cancelled),
         None => Some(Status::Error),
     }
 }
@@ -209,15 +177,7 @@ fn is_truncated(call: &Call<'_>) -> bool {
     };
     call.tool != "read"
         || call.contents.is_some() && !has_limit()
-        || output_contains(call, &TRUNCATED_READ)
-}
-
-fn output_contains(call: &Call<'_>, texts: &[&str]) -> bool {
-    call.output().is_some_and(|output| {
-        texts
-            .iter()
-            .any(|text| memmem::find(output.as_bytes(), text.as_bytes()).is_some())
-    })
+        || call.output().is_some_and(notices::is_cut_read)
 }
 
 /// How long the call ran, in milliseconds.
@@ -225,20 +185,4 @@ fn duration(call: &Call<'_>) -> Option<u64> {
     call.ended
         .zip(call.started)
         .and_then(|(end, start)| u64::try_from(end.checked_sub(start)?).ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_harness_writes_is_not_what_a_command_printed() {
-        let stopped = "<shell_metadata>\nUser aborted the command\n</shell_metadata>";
-        let behind = |output: &str| format!("{output}\n\n{stopped}");
-        assert_eq!(printed(NO_OUTPUT), "");
-        assert_eq!(printed(&behind(NO_OUTPUT)), "");
-        assert_eq!(printed(&behind("a\n")), "a\n");
-        assert_eq!(printed(&behind("")), "");
-        assert_eq!(printed("(no output)\n"), "(no output)\n");
-    }
 }
