@@ -16,7 +16,8 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "usage.none",
-        reason: "Kimi Code says how full the context is, and not what a response cost",
+        reason: "Kimi Code says how full the context is, and not what a response cost. claude-agent-acp counts no turn that a sub-agent in the background \
+                 began (0.101.0), and no responses of sub-agents (0.23.1)",
         fixture: "1/kimi",
     },
     Gap {
@@ -59,7 +60,8 @@ const GAPS: &[Gap] = &[
     Gap {
         code: "edit.region",
         reason: "the old and the new text of a change are a part of the file or the whole file, as the agent likes: without a proof which, they are a \
-                 snippet, without lines and without a hash of the file, and one snippet where all places with a text are changed",
+                 snippet, without lines and without a hash of the file, and one snippet where all places with a text are changed. So is what Kilo and OpenCode write, \
+                 since a formatter may change the file. It has no hashes where the agent shows a change with other white space (claude-agent-acp)",
         fixture: "1/kimi",
     },
 ];
@@ -67,7 +69,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "acp",
-    adapter_version: "0.1.7",
+    adapter_version: "0.1.8",
     harness_family: "acp",
     matrix: MATRIX,
     schema_detection_strategy: "The answer to `initialize` has the version of the protocol. The agent's own name and version are on the tape as the \
@@ -107,6 +109,9 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("TodoList", ToolKind::Plan),
         ("todo_write", ToolKind::Plan),
         ("todowrite", ToolKind::Plan),
+        ("Grep", ToolKind::Search),
+        ("Glob", ToolKind::Search),
     ],
+    prefixes: &[("mcp__", ToolKind::Mcp)],
     ..ToolTable::EMPTY
 };

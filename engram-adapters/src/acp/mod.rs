@@ -23,6 +23,7 @@ mod emit {
     pub mod dispatch;
     pub mod files;
     pub mod output;
+    pub mod replaced;
     pub mod session;
     pub mod shown;
     pub mod state;

@@ -19,7 +19,7 @@ pub(super) struct CallPlan {
     asked: Option<usize>,
     /// It was never shown: an agent may only ask about a call of a sub-agent (Kimi Code).
     pub is_only_asked: bool,
-    /// The line that names the tool.
+    /// The last line that names the tool: a call of a tool that calls another one is of the other one in the end (Qwen Code).
     pub name: Option<usize>,
     /// The line whose title is the name of the tool: it had a title before it had any arguments.
     pub title: Option<usize>,
@@ -87,6 +87,13 @@ pub(super) struct Plan {
     pub writes: PlaceMap<usize, ()>,
     /// Cancellations of a prompt that was answered: the answer has the end of the turn.
     pub answered_cancels: PlaceMap<usize, ()>,
+}
+
+impl Plan {
+    /// The call about which a line says something.
+    pub fn call_at(&self, number: usize) -> Option<&CallPlan> {
+        self.calls.get(*self.call_of.get(&number)?)
+    }
 }
 
 /// Decides about all lines.
@@ -300,7 +307,7 @@ fn take(call: &mut CallPlan, args: &mut u64, of: &CallNote, number: usize) {
     if number == call.first {
         call.title = last(of.has_title && of.args == 0, None);
     }
-    call.name = call.name.or(last(of.has_name, None));
+    call.name = last(of.has_name, call.name);
     call.kind = last(of.has_kind, call.kind);
     call.place = last(of.place != 0, call.place);
     call.diff = last(of.diff != 0, call.diff);

@@ -70,6 +70,29 @@ fn what_a_tool_returned_to_its_program_has_the_whole_file() {
 }
 
 #[test]
+fn a_deletion_is_proven_by_the_patch_beside_it() {
+    let edit = |lines: u64| {
+        let input = json!({"file_path": "/p/a", "old_string": "\tb", "new_string": ""});
+        let patch = json!([{"oldStart": 1, "oldLines": 3, "newStart": 1, "newLines": lines, "lines": ["  a"]}]);
+        let response = json!({"filePath": "/p/a", "oldString": "\tb", "newString": "", "originalFile": "a\n\tb\nc\n",
+                              "userModified": false, "replaceAll": false, "structuredPatch": patch});
+        let log = log(&of_claude("Edit", "edit", input, response, "done"));
+        let tape = convert(&log, Policy::Strict).unwrap();
+        let edit = events(&tape, "code.edit")[0].clone();
+        let of = |name: &str| edit.get(name).cloned().unwrap_or_default();
+        (
+            of("before_range"),
+            of("after_range"),
+            of("before_hash").is_null(),
+        )
+    };
+    assert_eq!(edit(2), (json!([2, 2]), json!([2, 1]), false));
+    assert_eq!(edit(3), (json!([2, 2]), json!([2, 2]), false));
+    // The change that the client shows has other white space than the file.
+    assert_eq!(edit(7), (Value::Null, Value::Null, true));
+}
+
+#[test]
 fn the_output_of_a_command_has_no_lines_of_markdown() {
     let input = json!({"command": "echo out"});
     let log = log(&of_claude(
@@ -110,6 +133,25 @@ fn the_tokens_of_sub_agents_are_in_those_of_the_models() {
         usages,
         expected.map(|(model, input)| (json!(model), json!(input)))
     );
+}
+
+#[test]
+fn what_the_model_gets_in_place_of_an_output_was_not_printed() {
+    let input = json!({"command": "true"});
+    let response = json!({"stdout": "", "stderr": "careful"});
+    let said = "(Bash completed with no output)";
+    let log = log(&of_claude("Bash", "execute", input, response, said));
+    let tape = convert(&log, Policy::Permissive).unwrap();
+    let result = events(&tape, "tool.result")[0];
+    assert!(result.get("stdout").is_none(), "{result}");
+    assert_eq!(result["stderr"], "careful");
+}
+
+#[test]
+fn a_call_that_a_rule_refused_is_denied() {
+    let refused = json!({"decisionReasonType": "classifier", "message": "no"});
+    let call = json!({"status": "failed", "kind": "execute", "rawInput": {}, "_meta": {"claudeCode": {"toolName": "Bash", "toolResponse": refused}}});
+    assert_eq!(events(&ended(call), "tool.result")[0]["status"], "denied");
 }
 
 /// The tape of a call that has ended, as an agent sends it in one line.
@@ -229,4 +271,145 @@ fn an_empty_file_that_was_read_is_there() {
     assert_eq!(op(&[written("".into())]), "create");
     assert_eq!(op(&[read.clone(), written("".into())]), "overwrite");
     assert_eq!(op(&[read, written(Value::Null)]), "create");
+}
+
+/// As Qwen Code 0.24.4 sends it: the tool that calls it is named first.
+#[test]
+fn a_tool_of_a_server_has_its_own_name() {
+    let line = |kind: &str, name: &str, input: Value| {
+        update(
+            "s",
+            json!({"sessionUpdate": kind, "toolCallId": "c", "kind": "other", "rawInput": input, "_meta": {"toolName": name}}),
+        )
+    };
+    let lines = [
+        line("tool_call", "tool_call", json!({})),
+        line("tool_call_update", "mcp__files__greet", json!({"who": "w"})),
+    ];
+    let tape = convert(&log(&lines), Policy::Permissive).unwrap();
+    let call = events(&tape, "tool.call")[0];
+    assert_eq!(call["tool"], "mcp__files__greet");
+    assert_eq!(
+        (&call["server"], &call["kind"]),
+        (&"files".into(), &"mcp".into())
+    );
+}
+
+/// As Qwen Code 0.24.4 sends it.
+#[test]
+fn a_command_that_a_signal_ended_has_no_exit_code() {
+    let mut call = json!({"kind": "execute", "rawInput": {}, "status": "failed"});
+    call["rawOutput"] = json!({"type": "shell_result", "output": "begun", "exitCode": 0, "signal": 15, "error": "timed out"});
+    let tape = ended(call);
+    let result = events(&tape, "tool.result")[0];
+    assert!(result.get("exit").is_none(), "{result}");
+    let said = (&result["stdout"], &result["stderr"]);
+    assert_eq!(said, (&"begun".into(), &"timed out".into()));
+}
+
+/// As Kimi Code 2.1.0 and Kilo 7.7.9 send it.
+#[test]
+fn a_search_and_a_directory_are_no_reads() {
+    let reads = |more: Value| {
+        let mut call = json!({"kind": "read", "locations": [{"path": "/p/src"}]});
+        let members = call.as_object_mut().unwrap();
+        members.extend(more.as_object().unwrap().clone());
+        events(&ended(call), "code.read").len()
+    };
+    assert_eq!(reads(json!({"title": "Read", "rawInput": {}})), 1);
+    assert_eq!(reads(json!({"name": "Grep", "rawInput": {}})), 0);
+    let display = json!({"metadata": {"display": {"type": "directory"}}});
+    assert_eq!(reads(json!({"rawInput": {}, "rawOutput": display})), 0);
+}
+
+/// As Qwen Code 0.24.4 sends it.
+#[test]
+fn each_place_that_a_call_replaced_is_an_edit() {
+    let (before, after) = ("a\nx\na\n", "b\nx\nb\n");
+    let edits = |new: &str| {
+        let diff = json!({"type": "diff", "path": "/p/a", "oldText": before, "newText": after});
+        let tape = ended(json!({
+            "kind": "edit", "locations": [{"path": "/p/a"}], "content": [diff],
+            "rawInput": {"old_string": "a", "new_string": new, "replace_all": true},
+            "rawOutput": {"originalContent": before, "newContent": after}
+        }));
+        let edits = events(&tape, "code.edit");
+        let range = |edit: &&Value| edit["after_range"].clone();
+        edits.iter().map(range).collect::<Vec<_>>()
+    };
+    assert_eq!(edits("b"), [json!([1, 1]), json!([3, 3])]);
+    // The arguments do not lead to the text after.
+    assert_eq!(edits("c"), [json!([1, 3])]);
+}
+
+/// As Kimi Code 2.1.0 sends it: the arguments come behind the question.
+#[test]
+fn the_answer_to_a_question_names_the_tool() {
+    let call = |kind: &str, more: Value| {
+        let mut call =
+            json!({"sessionUpdate": kind, "toolCallId": "c", "title": "Bash", "kind": "execute"});
+        let members = call.as_object_mut().unwrap();
+        members.extend(more.as_object().unwrap().clone());
+        update("s", call)
+    };
+    let options = json!([{"optionId": "once", "kind": "allow_once", "name": "Once"}]);
+    let asked = json!({"sessionId": "s", "options": options, "toolCall": {"toolCallId": "c", "title": "run it"}});
+    let chosen = json!({"outcome": {"outcome": "selected", "optionId": "once"}});
+    let lines = [
+        call("tool_call", json!({"status": "pending"})),
+        (
+            false,
+            json!({"id": 9, "method": "session/request_permission", "params": asked}),
+        ),
+        (true, json!({"id": 9, "result": chosen})),
+        call("tool_call_update", json!({"rawInput": {"command": "ls"}})),
+    ];
+    let tape = convert(&log(&lines), Policy::Strict).unwrap();
+    let tools = events(&tape, "permission");
+    let tools: Vec<_> = tools.iter().map(|asked| asked["tool"].clone()).collect();
+    assert_eq!(tools, ["Bash", "Bash"]);
+}
+
+/// As Copilot CLI 1.0.102 sends it.
+#[test]
+fn the_words_of_copilot_around_an_output_were_not_printed() {
+    let result = |kind: &str, output: Value| {
+        let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "status": "completed", "kind": kind, "rawInput": {}, "rawOutput": output});
+        let log = log(&[update("s", call)]).replace(r#""name":"a""#, r#""name":"Copilot""#);
+        let tape = convert(&log, Policy::Permissive).unwrap();
+        let result = events(&tape, "tool.result")[0].clone();
+        let is_beside =
+            |event: &&Value| matches!(event["name"].as_str(), Some("tool_result" | "shown"));
+        let beside = tape.iter().filter(is_beside).count();
+        (result["stdout"].clone(), result["exit"].clone(), beside)
+    };
+    let shell = json!({"content": "r\n<shellId: 4 completed with exit code 0>"});
+    assert_eq!(result("execute", shell), ("r".into(), 0.into(), 1));
+    let diff = "\ndiff --git a/p/a b/p/a\nindex 0000000..0000000 100644\n--- a/p/a\n+++ b/p/a\n@@ -1,0 +1,0 @@\n\n";
+    let empty = json!({"content": diff, "detailedContent": diff});
+    assert_eq!(result("read", empty), (Value::Null, Value::Null, 1));
+}
+
+/// As Qwen Code 0.24.4 and Kilo 7.7.9 send it.
+#[test]
+fn a_file_that_is_written_as_a_whole_is_overwritten() {
+    let edit = |more: Value| {
+        let mut call = json!({"kind": "edit", "locations": [{"path": "/p/a"}], "rawInput": {"content": "b\n"}});
+        let members = call.as_object_mut().unwrap();
+        members.extend(more.as_object().unwrap().clone());
+        let tape = ended(call);
+        let edit = events(&tape, "code.edit")[0].clone();
+        (
+            edit["op"].clone(),
+            edit["after_range"].clone(),
+            edit.get("file_after_hash").is_some(),
+        )
+    };
+    let diff = json!({"type": "diff", "path": "/p/a", "oldText": "a\n", "newText": "b\n"});
+    let raw = json!({"originalContent": "a\n", "newContent": "b\n"});
+    let written = edit(json!({"content": [diff], "rawOutput": raw}));
+    assert_eq!(written, ("overwrite".into(), json!([1, 1]), true));
+    // A formatter may change the file behind a call of Kilo.
+    let shown = edit(json!({"rawOutput": {"metadata": {"exists": true}}}));
+    assert_eq!(shown, ("overwrite".into(), Value::Null, false));
 }

@@ -83,7 +83,7 @@ const OF_CLAW_TREE: Coverage = Coverage {
 
 static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "openclaw",
-    adapter_version: "0.1.3",
+    adapter_version: "0.1.4",
     harness_family: "openclaw",
     matrix: VersionMatrix {
         revisions: &[

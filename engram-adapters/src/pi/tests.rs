@@ -76,6 +76,21 @@ fn what_the_harness_puts_before_a_prompt_is_not_the_persons() {
 }
 
 #[test]
+fn what_openclaw_tells_of_sub_agents_is_by_the_harness() {
+    let by = |source: &str| {
+        let provenance =
+            format!(r#""provenance":{{"kind":"inter_session","sourceTool":"{source}"}}"#);
+        let prompt = PROMPT.replace(
+            r#""timestamp":1"#,
+            &format!(r#""timestamp":1,{provenance}"#),
+        );
+        let tape = convert(&[HEADER, &prompt], Policy::Permissive).unwrap();
+        tape[2]["by"].clone()
+    };
+    assert_eq!([by("subagent_settle"), by("message")], ["harness", "agent"]);
+}
+
+#[test]
 fn what_a_run_prints_is_no_session() {
     let event = r#"{"type":"agent_start"}"#;
     let error = convert(&[HEADER, event], Policy::Permissive).unwrap_err();

@@ -8,16 +8,17 @@ use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use super::files::file_events;
-use super::output::{exit, images, output};
-use super::state::{Connection, State};
+use super::output::{exit, images, of_program, output};
+use super::state::{COPILOT, Connection, State};
 use crate::acp::call_line::{call_of, read};
 use crate::acp::descriptor::TOOLS;
 use crate::acp::message::{at, key};
-use crate::acp::notes::name_of;
+use crate::acp::notes::{name_of, response_of};
 use crate::acp::plan::CallPlan;
 use crate::acp::readers::Call;
 use crate::shared::notices;
-use crate::shared::shown::{Returned, returned};
+use crate::shared::shown::{returned, sections};
+use crate::shared::tool_table::mcp_server;
 use crate::shared::value::{Field, Value, elements, has_members, owned, raw_str, text};
 
 /// The kind of a call: by its name, else by the word of the protocol for what it does.
@@ -53,10 +54,15 @@ pub fn update(
     }
 }
 
+/// The word of the protocol for what a call does.
+fn word_of(record: &Record<'_>, plan: &CallPlan) -> String {
+    let word = read(record, plan.kind, |call| raw_str(call.kind()).to_owned());
+    word.unwrap_or_default()
+}
+
 /// The name of the tool: the agent's, else the word of the protocol for what it does. With the kind of the tool.
 fn tool_of(record: &Record<'_>, plan: &CallPlan) -> (String, ToolKind) {
-    let word = read(record, plan.kind, |call| raw_str(call.kind()).to_owned());
-    let word = word.unwrap_or_default();
+    let word = word_of(record, plan);
     let name = read(record, plan.name, |call| owned(name_of(call))).flatten();
     let name = name.or_else(|| read(record, plan.title, |call| owned(call.title())).flatten());
     let tool = name
@@ -77,6 +83,7 @@ fn call(
     out: &mut Emitter<'_>,
 ) {
     let event = ToolCall {
+        server: mcp_server(&tool).map(Text::Plain),
         call_id: text(call.id()),
         args: call.input().map(Value::raw),
         ..ToolCall::new(Text::Plain(&tool), kind)
@@ -105,7 +112,12 @@ pub fn ask(state: &mut State, record: &Record<'_>, plan: Option<&CallPlan>, out:
 
 /// The person's answer: allow if the kind of the chosen option begins with `allow`, else deny, also if it is cancelled or unknown. The question has
 /// the options. A denied call is remembered.
-pub fn decided(state: &mut State, record: &Record<'_>, question: Value<'_>, out: &mut Emitter<'_>) {
+pub fn decided(
+    state: &mut State,
+    record: &Record<'_>,
+    (question, plan): (Value<'_>, Option<&CallPlan>),
+    out: &mut Emitter<'_>,
+) {
     let outcome =
         |name| at(record.value, "m/result/outcome").and_then(|outcome| outcome.member(name));
     let chosen = outcome("optionId").map(Value::raw);
@@ -122,14 +134,14 @@ pub fn decided(state: &mut State, record: &Record<'_>, question: Value<'_>, out:
     if decision == Decision::Deny {
         state.denied.insert(key(call.id()));
     }
-    let tool = state.calls.get(key(call.id())).map(String::as_str);
+    let tool = plan.map(|plan| tool_of(record, plan).0);
     let reason = if kind.is_empty() {
         raw_str(outcome("outcome"))
     } else {
         kind
     };
     let decided = decision.of_call(
-        tool.map(Text::Plain),
+        tool.as_deref().map(Text::Plain),
         text(call.id()),
         Some(Text::Plain(reason)),
     );
@@ -143,22 +155,28 @@ fn result(
     out: &mut Emitter<'_>,
 ) {
     let tool = state.calls.close(key(update.id())).unwrap_or_default();
+    let kind = kind_of(&tool, &word_of(record, plan));
     let is_ok = raw_str(update.status()) == "completed";
-    let exit = exit(update);
-    let said = output(update, is_ok || exit.is_some());
-    let raw = update.output();
-    let stdout = said.stdout.as_deref().unwrap_or_default();
+    let (raw, exit) = (update.output(), exit(update));
+    let of_program = read(record, plan.response, of_program).flatten();
+    let said = of_program
+        .filter(|_| is_ok)
+        .unwrap_or_else(|| output(update, is_ok || exit.is_some()));
+    let text_of = said.stdout.as_deref().unwrap_or_default();
+    let own = (connection.agent == COPILOT).then(|| returned(text_of, kind == ToolKind::Execute));
+    let exit = exit.or(own.as_ref().and_then(|own| own.exit));
     let status = match is_ok {
-        // Agents call a command completed, however it ended.
-        true if exit.is_some_and(|exit| exit != 0) => Status::Error,
-        true if exit.is_none() && has_exit(raw) && notices::is_stopped(stdout) => Status::Cancelled,
-        true if exit.is_none() && has_exit(raw) => Status::Error,
-        true => Status::Ok,
-        false if state.denied.contains(&key(update.id())) => Status::Denied,
+        true => of_completed(raw, exit, text_of),
+        false if state.denied.contains(&key(update.id())) || is_refused(update) => Status::Denied,
         false if plan.is_cancelled => Status::Cancelled,
         false => Status::Error,
     };
-    let (printed, behind) = parted(raw, stdout, exit.is_some());
+    let is_nothing = own.is_some() && is_nothing(raw, text_of);
+    let (printed, behind) = match own {
+        Some(_) if is_nothing => ("", ""),
+        Some(own) => (own.printed, own.behind),
+        None => parted(raw, text_of),
+    };
     let is_cut = |path| {
         raw.and_then(|raw| at(raw, path))
             .is_some_and(Value::is_true)
@@ -170,22 +188,38 @@ fn result(
         exit,
         stdout: non_empty(printed),
         stderr: said.stderr.as_deref().map(Text::Plain),
-        truncated: is_cut("truncated") || is_cut("metadata/truncated") && !is_part(raw, stdout),
+        truncated: is_cut("truncated") || is_cut("metadata/truncated") && !is_part(raw, text_of),
         attachments: images(update),
         ..ToolResult::default()
     };
     out.emit(event, Pointer::At("/m/params/update"));
+    if is_nothing {
+        let shown = Meta::system("shown", non_empty(text_of));
+        out.emit(shown, Pointer::At("/m/params/update/rawOutput/content"));
+    }
     if let Some(behind) = non_empty(behind) {
         let input = ImplicitInput::of_text("tool_result", Some(behind));
         out.emit(Meta::Context(input), Pointer::At("/m/params/update"));
     }
-    if is_ok {
+    // Kimi Code calls a search a read.
+    if is_ok && kind != ToolKind::Search {
         file_events((connection, state), record, (plan, update), out);
     }
 }
 
 fn non_empty(text: &str) -> Option<Text<'_>> {
     Some(Text::Plain(text)).filter(|_| !text.is_empty())
+}
+
+/// How a call has ended that an agent calls completed: a command is, however it ended.
+fn of_completed(raw: Field<'_>, exit: Option<i64>, text: &str) -> Status {
+    match exit {
+        Some(0) => Status::Ok,
+        Some(_) => Status::Error,
+        None if !has_exit(raw) => Status::Ok,
+        None if notices::is_stopped(text) => Status::Cancelled,
+        None => Status::Error,
+    }
 }
 
 /// True for a command of Kilo or OpenCode: its exit code is `null` if its time was over or the user stopped it.
@@ -200,20 +234,25 @@ fn is_part(raw: Field<'_>, stdout: &str) -> bool {
     is_read && !notices::is_cut_read(stdout)
 }
 
-/// What a tool printed, and what the agent says behind it or in its place.
-fn parted<'o>(raw: Field<'_>, stdout: &'o str, ran: bool) -> (&'o str, &'o str) {
-    if has_exit(raw) {
-        let printed = notices::printed(stdout);
-        let is_all = printed.len() == stdout.len();
-        return (printed, if is_all { "" } else { stdout });
+/// True if Claude Code refused the call by a rule or a classifier (claude-agent-acp 0.101.0: recorded).
+fn is_refused(update: &Call<'_>) -> bool {
+    let response = response_of(update);
+    response.is_some_and(|response| response.member("decisionReasonType").is_some())
+}
+
+/// True if the model got nothing of an empty file: the content is the diff that the terminal shows (Copilot CLI).
+fn is_nothing(raw: Field<'_>, stdout: &str) -> bool {
+    let detail = raw.and_then(|raw| raw.member("detailedContent"));
+    raw_str(detail) == raw_str(raw.and_then(|raw| raw.member("content")))
+        && detail.is_some()
+        && sections(stdout).is_some()
+}
+
+/// What a command of Kilo or OpenCode printed, and the text that the model got if that has more; of other tools the text.
+fn parted<'o>(raw: Field<'_>, text: &'o str) -> (&'o str, &'o str) {
+    let printed = notices::printed(text);
+    match has_exit(raw) && printed.len() < text.len() {
+        true => (printed, text),
+        false => (text, ""),
     }
-    let has = |path| raw.is_some_and(|raw| at(raw, path).is_some());
-    // Copilot CLI.
-    if !has("detailedContent") {
-        return (stdout, "");
-    }
-    let Returned {
-        printed, behind, ..
-    } = returned(stdout, ran);
-    (printed, behind)
 }

@@ -116,21 +116,14 @@ impl Events {
             // It holds once the agent has answered.
             SetMode | SetModel | SetConfigOption => return plain(record, out),
             RequestPermission => {
-                let call = self.plan.call_of.get(&number);
-                calls::ask(
-                    state,
-                    record,
-                    call.and_then(|call| self.plan.calls.get(*call)),
-                    out,
-                );
+                calls::ask(state, record, self.plan.call_at(number), out);
             }
             UpdateUserMessageChunk | UpdateAgentMessageChunk | UpdateAgentThoughtChunk => {
                 let piece = self.plan.pieces.get(&number);
                 return words::piece(state, record, (kind, piece), out);
             }
             UpdateToolCall | UpdateToolCallUpdate => {
-                let call = self.plan.call_of.get(&number);
-                if let Some(plan) = call.and_then(|call| self.plan.calls.get(*call)) {
+                if let Some(plan) = self.plan.call_at(number) {
                     return calls::update((&self.connection, state), record, plan, out);
                 }
             }
@@ -156,8 +149,9 @@ impl Events {
 
     /// An answer, by the method of its request.
     fn answer(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-        let request = self.plan.requests.get(&record.number);
-        let mut request = request.and_then(|request| record.others.get(*request));
+        let number = self.plan.requests.get(&record.number);
+        let asked_about = number.and_then(|number| self.plan.call_at(*number));
+        let mut request = number.and_then(|number| record.others.get(*number));
         let request = request.as_mut().and_then(|request| request.value());
         let method = request.map_or("", |request| raw_str(at(request, "m/method")));
         if let Some(error) = at(record.value, "m/error") {
@@ -195,7 +189,7 @@ impl Events {
             }
             ("session/prompt", _) => session::turn_end(&self.connection, state, record, out),
             ("session/request_permission", Some(question)) => {
-                calls::decided(state, record, question, out);
+                calls::decided(state, record, (question, asked_about), out);
             }
             _ => return session::result(method, record, out),
         }

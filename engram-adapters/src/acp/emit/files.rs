@@ -8,18 +8,19 @@ use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
 use super::output::output;
+use super::replaced::{Replaced, growth, replaced};
 use super::shown;
 use super::state::{Connection, State};
 use crate::acp::call_line::read;
 use crate::acp::message::at;
 use crate::acp::notes::{diffs, place_of, response_of};
-use crate::acp::plan::{ByClient, CallPlan};
+use crate::acp::plan::CallPlan;
 use crate::acp::readers::{Call, Diff};
 use crate::shared::notices::is_cut_read;
 use crate::shared::spans::{
-    ChangedSpan, set_snippet, set_whole_file, span_facts, without_final_line_end,
+    ChangedSpan, set_snippet, set_whole_file, span_facts, spans_between, without_final_line_end,
 };
-use crate::shared::value::{Field, Value, count, owned, raw_str, text};
+use crate::shared::value::{Field, Value, count, is_true, owned, raw_str, text};
 
 const UPDATE: Pointer<'static> = Pointer::At("/m/params/update");
 /// The highest line number that is accepted. Adding a number of lines to it cannot overflow.
@@ -33,6 +34,8 @@ struct Done<'c, 'a> {
     call_id: Option<Text<'a>>,
     /// What the agent said of the output.
     raw: Field<'a>,
+    /// There is what the tool returned to the program.
+    is_shown: bool,
 }
 
 /// The reads and edits of a call that has completed.
@@ -46,20 +49,22 @@ pub fn file_events(
         connection,
         call_id: text(update.id()),
         raw: update.output(),
+        is_shown: plan.response.is_some(),
     };
     let word = read(record, plan.kind, |call| raw_str(call.kind()).to_owned());
     let place = read(record, plan.place, |call| owned(place_of(call))).flatten();
-    let content = read(record, Some(plan.args), written).flatten();
+    let written = read(record, Some(plan.args), written).flatten();
+    let written = written.unwrap_or_default();
     let of = (
         word.as_deref().unwrap_or_default(),
         place.as_deref(),
-        content.as_deref(),
+        written.content.as_deref(),
     );
     if let shown::Diff::Told = shown::file_events((connection, record, plan), update, of, out) {
         state.files.extend(place.as_deref().map(hash64));
         return;
     }
-    let texts = texts(connection, record, &plan.by_client).or_else(|| {
+    let texts = texts(connection, record, plan).or_else(|| {
         let of = |call: &Call<'_>| returned(connection, call);
         read(record, plan.response, of).flatten()
     });
@@ -72,11 +77,16 @@ pub fn file_events(
                 Some(_) if is_emitted => {}
                 Some(texts) => {
                     is_emitted = true;
-                    between(&done, texts, out);
+                    let event = CodeEdit {
+                        call_id: done.call_id,
+                        ..CodeEdit::new(texts.op, Text::Plain(&texts.file))
+                    };
+                    let files = (&*texts.before, &*texts.after);
+                    between(event, files, texts.replaced.as_ref(), out);
                 }
                 None => {
                     let is_known = state.files.contains(&hash64(raw_str(diff.path())));
-                    change(&done, &diff, (content.as_deref(), is_known), out);
+                    change(&done, &diff, (&written, is_known), out);
                 }
             }
             state.files.insert(hash64(raw_str(diff.path())));
@@ -87,9 +97,9 @@ pub fn file_events(
     };
     let is_known = !state.files.insert(hash64(file.as_str()));
     match word.as_deref() {
-        Some("read") if is_unchanged(update) => {}
+        Some("read") if is_unchanged(update) || is_directory(update) => {}
         Some("read") => lines(&done, &file, out),
-        Some("edit") => write(&done, &file, (content.as_deref(), is_known), out),
+        Some("edit") => write(&done, &file, (written.content.as_deref(), is_known), out),
         Some("delete") => {
             let edit = CodeEdit {
                 call_id: done.call_id,
@@ -157,12 +167,14 @@ struct Texts {
     op: EditOp,
     before: String,
     after: String,
+    /// What the call replaced.
+    replaced: Option<Replaced>,
 }
 
 /// The texts of a file that the client read and wrote for a call.
-fn texts(connection: &Connection, record: &Record<'_>, done: &ByClient) -> Option<Texts> {
-    let (read, read_end) = done.read?;
-    let (write, write_end) = done.write?;
+fn texts(connection: &Connection, record: &Record<'_>, plan: &CallPlan) -> Option<Texts> {
+    let (read_at, read_end) = plan.by_client.read?;
+    let (write, write_end) = plan.by_client.write?;
     let of = |number: usize| {
         let mut line = record.others.get(number)?;
         let asked = asked(line.value()?);
@@ -174,51 +186,48 @@ fn texts(connection: &Connection, record: &Record<'_>, done: &ByClient) -> Optio
         let mut line = record.others.get(number)?;
         at(line.value()?, path).map(|value| owned(Some(value)))
     };
-    of(read)?;
+    of(read_at)?;
     let (file, after) = of(write)?;
     let texts = Texts {
         file: file?,
         op: EditOp::Update,
         before: answer(read_end, "m/result/content").flatten()?,
         after: after?,
+        replaced: read(record, Some(plan.args), |call| replaced(call.input()?)).flatten(),
     };
-    let is_whole = |text: &str| connection.whole(Some(text)).is_some();
-    let is_certain =
-        answer(write_end, "m/error").is_none() && is_whole(&texts.before) && is_whole(&texts.after);
+    let is_certain = answer(write_end, "m/error").is_none() && is_whole(connection, &texts);
     is_certain.then_some(texts)
 }
 
+fn is_whole(connection: &Connection, texts: &Texts) -> bool {
+    let is = |text: &str| connection.whole(Some(text)).is_some();
+    is(&texts.before) && is(&texts.after)
+}
+
 /// The texts of a file, by what the tool returned to the program: the file before, and the arguments that lead to the one after. Where a person changed
-/// the proposal, or a deletion takes a line end with it, these do not.
+/// the proposal, these do not.
 fn returned(connection: &Connection, call: &Call<'_>) -> Option<Texts> {
     let response = response_of(call)?;
     let of = |name| owned(response.member(name));
-    let is = |name| response.member(name).is_some_and(Value::is_true);
-    let before = of("originalFile").filter(|_| !is("userModified"))?;
-    let (op, after) = match (of("content"), of("oldString"), of("newString")) {
-        (Some(content), ..) => (EditOp::Overwrite, content),
-        (None, Some(old), Some(new)) if !old.is_empty() && !new.is_empty() => {
-            let is_certain = match before.matches(&*old).count() {
-                0 => false,
-                1 => true,
-                _ => is("replaceAll"),
-            };
-            (
-                EditOp::Update,
-                is_certain.then(|| before.replace(&*old, &new))?,
-            )
+    let before = of("originalFile").filter(|_| !is_true(response.member("userModified")))?;
+    let (op, after, replaced) = match (of("content"), of("newString")) {
+        (Some(content), _) => (EditOp::Overwrite, content, None),
+        // An empty file got its text.
+        (None, Some(new)) if before.is_empty() => (EditOp::Update, new, None),
+        (None, _) => {
+            let replaced = replaced(response)?.settled(&before, growth(response))?;
+            let after = replaced.applied(&before)?.into_after();
+            (EditOp::Update, after, Some(replaced))
         }
-        _ => return None,
     };
-    let is_whole = |text: &str| connection.whole(Some(text)).is_some();
-    let is_certain = is_whole(&before) && is_whole(&after);
-    let file = of("filePath").filter(|_| is_certain)?;
-    Some(Texts {
-        file,
+    let texts = Texts {
+        file: of("filePath")?,
         op,
         before,
         after,
-    })
+        replaced,
+    };
+    is_whole(connection, &texts).then_some(texts)
 }
 
 /// What it is to write a whole file. One that was read or changed before is there.
@@ -229,31 +238,52 @@ fn whole_file(is_there: bool) -> EditOp {
     }
 }
 
-/// The content of a file that a call writes as a whole: `content` (Kimi Code, Kilo, Qwen Code, Vibe), `file_text` (Copilot CLI).
-fn written(call: &Call<'_>) -> Option<String> {
-    let input = call.input()?;
-    owned(
-        input
-            .member("content")
-            .or_else(|| input.member("file_text")),
-    )
+/// What the arguments of a call write.
+#[derive(Default)]
+struct Written {
+    /// The content of a whole file: `content` (Kimi Code, Kilo, Qwen Code, Vibe), `file_text` (Copilot CLI).
+    content: Option<String>,
+    replaced: Option<Replaced>,
 }
 
-/// A change of which the whole file is known.
-fn between(done: &Done<'_, '_>, texts: &Texts, out: &mut Emitter<'_>) {
-    let mut event = CodeEdit {
-        call_id: done.call_id,
-        ..CodeEdit::new(texts.op, Text::Plain(&texts.file))
+fn written(call: &Call<'_>) -> Option<Written> {
+    let input = call.input()?;
+    let content = input.member("content").or(input.member("file_text"));
+    Some(Written {
+        content: owned(content),
+        replaced: replaced(input),
+    })
+}
+
+/// A change of which the whole file is known: an edit for each place that the call replaced.
+fn between(
+    event: CodeEdit<'_>,
+    (before, after): (&str, &str),
+    replaced: Option<&Replaced>,
+    out: &mut Emitter<'_>,
+) {
+    let event = CodeEdit {
+        file_before_hash: Hash::of_lossless_text(before),
+        file_after_hash: Hash::of_lossless_text(after),
+        ..event
     };
-    set_files(&mut event, &texts.before, &texts.after);
-    out.emit(event, UPDATE);
+    let rewrite = replaced.and_then(|replaced| replaced.applied(before));
+    let spans = match event.op {
+        EditOp::Overwrite => vec![ChangedSpan::of_files(before, after)],
+        _ => spans_between(before, after, rewrite.as_ref()),
+    };
+    for span in spans {
+        let mut event = event.clone();
+        span.set_in(&mut event);
+        out.emit(event, UPDATE);
+    }
 }
 
 /// A change that the call shows. Its texts are of a part of the file, unless the agent says more about the whole file.
 fn change(
     done: &Done<'_, '_>,
     diff: &Diff<'_>,
-    (content, is_known): (Option<&str>, bool),
+    (written, is_known): (&Written, bool),
     out: &mut Emitter<'_>,
 ) {
     let Some(file) = text(diff.path()) else {
@@ -266,12 +296,13 @@ fn change(
         call_id: done.call_id,
         ..CodeEdit::new(op, file)
     };
+    let is_written = written.content.is_some() && written.content == new;
     let (Some(new), true) = (new.as_deref(), whole(&new) && (is_new || whole(&old))) else {
         out.emit(event(EditOp::Update), UPDATE);
         return;
     };
     // The text is what the call wrote as a whole file, or a new file has no text before.
-    if is_new && (content == Some(new) || diff.old_text().is_none()) {
+    if is_new && (is_written || diff.old_text().is_none()) {
         // An agent that has `null` for a file that was not there means it.
         let is_there = is_known && diff.old_text().is_some();
         let mut event = event(whole_file(is_there));
@@ -279,10 +310,16 @@ fn change(
         out.emit(event, UPDATE);
         return;
     }
-    let mut event = event(EditOp::Update);
-    match files(done, old.as_deref().unwrap_or_default(), new) {
-        Some((before, after)) => set_files(&mut event, &before, &after),
-        None => set_snippet(&mut event, old.as_deref(), Some(new)),
+    let mut event = event(match is_written {
+        true => EditOp::Overwrite,
+        false => EditOp::Update,
+    });
+    if let Some((before, after)) = files(done, old.as_deref().unwrap_or_default(), new) {
+        return between(event, (&before, &after), written.replaced.as_ref(), out);
+    }
+    // Beside what a tool returned to its program, a change is as a terminal shows it: with other white space.
+    if !done.is_shown {
+        set_snippet(&mut event, old.as_deref(), Some(new));
     }
     out.emit(event, UPDATE);
 }
@@ -304,16 +341,6 @@ fn files(done: &Done<'_, '_>, old: &str, new: &str) -> Option<(String, String)> 
     (is_whole && times > 0 && before.matches(old).count() == times).then_some((before, after))
 }
 
-fn set_files(edit: &mut CodeEdit<'_>, before: &str, after: &str) {
-    let span = match edit.op {
-        EditOp::Overwrite => ChangedSpan::of_files(before, after),
-        _ => ChangedSpan::trimmed(1, before, 1, after),
-    };
-    span.set_in(edit);
-    edit.file_before_hash = Hash::of_lossless_text(before);
-    edit.file_after_hash = Hash::of_lossless_text(after);
-}
-
 /// A file of which the call shows no change. With its content it was written as a whole; Kilo and OpenCode say whether it was there.
 fn write(
     done: &Done<'_, '_>,
@@ -328,8 +355,11 @@ fn write(
         call_id: done.call_id,
         ..CodeEdit::new(op, Text::Plain(file))
     };
-    if let Some(content) = done.connection.whole(content) {
-        set_whole_file(&mut event, content);
+    match (done.connection.whole(content), exists) {
+        // A formatter may change the file after the call.
+        (Some(content), Some(_)) => set_snippet(&mut event, None, Some(content)),
+        (Some(content), None) => set_whole_file(&mut event, content),
+        (None, _) => {}
     }
     out.emit(event, UPDATE);
 }
@@ -338,6 +368,12 @@ fn write(
 fn is_unchanged(update: &Call<'_>) -> bool {
     let said = output(update, true).stdout.unwrap_or_default();
     said.starts_with("[File ") && said.contains(" unchanged since last read in this session")
+}
+
+/// True if a directory was read (Kilo, OpenCode).
+fn is_directory(update: &Call<'_>) -> bool {
+    let raw = update.output();
+    raw_str(raw.and_then(|raw| at(raw, "metadata/display/type"))) == "directory"
 }
 
 /// A read, with its lines where the agent says them: Vibe, Kilo and OpenCode.

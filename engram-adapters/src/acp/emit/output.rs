@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use engram_core::event::Attachment;
 
 use crate::acp::message::at;
+use crate::acp::notes::response_of;
 use crate::acp::readers::{Block, Call};
 use crate::shared::media::base64_hash;
-use crate::shared::value::{Value, integer, raw_str, text};
+use crate::shared::value::{Value, integer, owned, raw_str, text};
 
 /// The output of a call.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,13 @@ pub fn output<'a>(call: &Call<'a>, ran: bool) -> Output<'a> {
     if stdout.is_some() || stderr.is_some() {
         return Output { stdout, stderr };
     }
+    // A command of Qwen Code: why it ended is beside its output.
+    if raw_str(raw.and_then(|raw| raw.member("type"))) == "shell_result" {
+        return Output {
+            stdout: of("output"),
+            stderr: of("error"),
+        };
+    }
     // claude-agent-acp shows it between lines of Markdown.
     let is_plain = call
         .meta()
@@ -74,9 +82,19 @@ pub fn output<'a>(call: &Call<'a>, ran: bool) -> Output<'a> {
     }
 }
 
-/// The exit code, where the agent adds it: Qwen Code, Kilo and OpenCode, Copilot CLI.
+/// What a command printed, as its tool returned it to the program (claude-agent-acp): the model may get other words, such as that there is no output.
+pub fn of_program(call: &Call<'_>) -> Option<Output<'static>> {
+    let of = |name| owned(response_of(call)?.member(name));
+    let text = |text: String| (!text.is_empty()).then_some(Cow::Owned(text));
+    Some(Output {
+        stdout: of("stdout").map(text)?,
+        stderr: of("stderr").and_then(text),
+    })
+}
+
+/// The exit code, where the agent adds it: Qwen Code, Kilo and OpenCode, Copilot CLI. A command that a signal ended has none (Qwen Code says 0).
 pub fn exit(call: &Call<'_>) -> Option<i64> {
-    let raw = call.output()?;
+    let raw = call.output().filter(|raw| raw.member("signal").is_none())?;
     let of_contents = || {
         let mut contents = raw.member("contents")?.elements();
         contents.find_map(|item| integer(item.member("exitCode")))

@@ -6,15 +6,13 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
-use super::state::{Connection, State};
+use super::state::{COPILOT, Connection, State};
 use super::usage::{is_nothing, of_model, since, totals, usage};
 use crate::acp::format::MessageKind;
 use crate::acp::message::at;
 use crate::shared::stated::emit_facts;
 use crate::shared::value::{Field, Value, amount, count, elements, non_empty_text, raw_str, text};
 
-/// The agent that counts the tokens of all turns of a connection (Copilot CLI 1.0.102: recorded).
-const ADDS_UP: &str = "Copilot";
 const PARAMS: Pointer<'static> = Pointer::At("/m/params");
 const RESULT: Pointer<'static> = Pointer::At("/m/result");
 const UPDATE_AT: &str = "/m/params/update";
@@ -167,7 +165,7 @@ pub fn turn_end(
     let stop = at(record.value, "m/result/stopReason");
     let mut usage = counts.map(usage);
     if let Some(usage) = &mut usage
-        && connection.agent == ADDS_UP
+        && connection.agent == COPILOT
     {
         let before = state.total.replace(usage.tokens);
         usage.tokens = since(before.unwrap_or_default(), usage.tokens);

@@ -43,6 +43,9 @@ impl State {
     }
 }
 
+/// The name of Copilot CLI. It counts the tokens of all turns of a connection, and says behind an output how a command ended (1.0.102: recorded).
+pub const COPILOT: &str = "Copilot";
+
 /// What a connection keeps.
 #[derive(Debug, Default)]
 pub struct Connection {

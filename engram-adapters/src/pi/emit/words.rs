@@ -47,10 +47,15 @@ const WRAPPERS: &[Wrapper] = &[
 /// The part of the system prompt with the texts of instruction files (`AGENTS.md`).
 const INSTRUCTIONS: &str = "project_context";
 
+/// The source of the message that all sub-agents of a session have ended, with their results.
+const SETTLED: &str = "subagent_settle";
+
 /// A prompt: by a person, or by the session that started this one. OpenClaw also says whose words it is: another session's, or its own.
 pub fn user(is_sub_agent: bool, message: &Message<'_>, out: &mut Emitter<'_>) {
-    let provenance = message.provenance().and_then(|from| from.member("kind"));
-    let by = match raw_str(provenance) {
+    let provenance = |name| message.provenance().and_then(|from| from.member(name));
+    let by = match raw_str(provenance("kind")) {
+        // OpenClaw tells what became of sub-agents (2026.9.6: recorded).
+        "inter_session" if raw_str(provenance("sourceTool")) == SETTLED => Author::Harness,
         "inter_session" => Author::Agent,
         "internal_system" => Author::Harness,
         _ if is_sub_agent => Author::Agent,
