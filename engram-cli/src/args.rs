@@ -38,7 +38,8 @@ Exit codes:
   0 success                       4 version refused (--policy strict)
   1 some failed, or faults found  5 malformed, truncated or over a limit
   2 wrong usage                   6 reading or writing failed
-  3 not there, or not recognised  130 interrupted; no tape is left half written";
+  3 not there, or not recognised  9 the index is of another version
+  130 interrupted; no tape is left half written";
 
 /// Converts the session logs of coding agents to tapes: one normalized, deterministic event stream per session.
 #[derive(Debug, Parser)]

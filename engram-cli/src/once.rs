@@ -1,6 +1,6 @@
 //! Sums over sessions. A session counts once, although several files or tapes have it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use engram_command::report::Reporter;
@@ -84,11 +84,21 @@ impl<T> Once<T> {
         own.map(|(_, counted)| counted).collect()
     }
 
+    /// Where the inputs are that repeat another one. A place that another session has too is left out.
+    pub fn repeating(&self) -> BTreeSet<PathBuf> {
+        let repeated = self.repeated();
+        let place = |index: &usize| self.0[*index].path.clone();
+        let own = (0..self.0.len()).filter(|index| !repeated.contains_key(index));
+        let own: BTreeSet<PathBuf> = own.map(|index| place(&index)).collect();
+        let places = repeated.keys().map(place);
+        places.filter(|place| !own.contains(place)).collect()
+    }
+
     /// The inputs that repeat another one, each with that one.
     fn repeated(&self) -> BTreeMap<usize, usize> {
         let forms = self.0.iter().enumerate();
         let forms = forms.filter_map(|(index, counted)| Some((index, counted.facts.as_ref()?)));
-        let all = forms.clone().map(|(_, facts)| facts.identity().clone());
+        let all = forms.clone().flat_map(|(_, facts)| facts.names());
         let rank = |index: usize, facts: &_| Rank::of(facts, &self.0[index].stats);
         repeated(forms.clone(), rank, &all.collect())
     }

@@ -29,7 +29,7 @@ impl Form {
 }
 
 /// The numbers of the inputs that repeat another one, each with that one. `of` says whose session an input is. Only inputs of sessions that
-/// several have are read; one that `form` cannot read repeats nothing and is repeated by none.
+/// several have are read, with their sub-agents; one that `form` cannot read repeats nothing and is repeated by none.
 ///
 /// # Errors
 /// If no threads can be made.
@@ -45,8 +45,13 @@ pub fn repeats<T: Sync>(
             of_session.entry(of).or_default().push(number);
         }
     }
-    let several = of_session.values().filter(|numbers| numbers.len() > 1);
-    let several: Vec<usize> = several.flatten().copied().collect();
+    let session = |of: &Identity| (of.harness.clone(), of.session_id.clone());
+    let several = of_session.iter().filter(|(_, numbers)| numbers.len() > 1);
+    let several: BTreeSet<_> = several.map(|(of, _)| session(of)).collect();
+    let several = of_session
+        .iter()
+        .filter(|(of, _)| several.contains(&session(of)));
+    let several: Vec<usize> = several.flat_map(|(_, numbers)| numbers.clone()).collect();
     let mut forms: BTreeMap<usize, Form> = BTreeMap::new();
     in_order(
         jobs,
@@ -54,7 +59,8 @@ pub fn repeats<T: Sync>(
         |number| form(&inputs[*number]),
         |number, form| forms.extend(form.map(|form| (*number, form))),
     )?;
-    let all: BTreeSet<Identity> = of_session.into_keys().collect();
+    let mut all: BTreeSet<Identity> = of_session.into_keys().collect();
+    all.extend(forms.values().flat_map(|form| form.facts.names()));
     let facts = forms.iter().map(|(number, form)| (*number, &form.facts));
     Ok(repeated(
         facts,

@@ -47,6 +47,9 @@ pub struct FormFacts {
     has_directory: bool,
     /// Events with a time of their own.
     dated: u64,
+    /// The call that started the sub-agent. A printed stream knows the sub-agent by it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    started_by: Option<String>,
     /// Other sessions and sub-agents of which it has events: a printed stream has those of all agents, a log of hooks those of all sessions.
     others: BTreeSet<(String, Option<String>)>,
 }
@@ -74,6 +77,16 @@ impl FormFacts {
     /// Whose session it is. Only facts of the same identity can repeat each other.
     pub fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// Whose session it is, and the other name of a sub-agent: the call that started it.
+    pub fn names(&self) -> impl Iterator<Item = Identity> + use<> {
+        let by_call = self.started_by.clone().map(|call| Identity {
+            agent_id: Some(call),
+            ..self.identity.clone()
+        });
+        let by_call = by_call.filter(|_| self.identity.agent_id.is_some());
+        std::iter::once(self.identity.clone()).chain(by_call)
     }
 
     /// The number of prompts, whether responses state what they cost, and the number of calls.
@@ -203,6 +216,9 @@ impl EventSink for FormSink {
         match record.event {
             Event::Meta(Meta::Session(session)) => {
                 self.known.has_directory |= session.cwd.is_some();
+                if let Some(call) = session.parent_call_id {
+                    self.known.started_by = Some(owned(call));
+                }
             }
             Event::Meta(Meta::TapeStart(start)) => {
                 self.known.schema = start.harness.schema.unwrap_or_default().to_owned();
@@ -257,6 +273,8 @@ impl EventSink for FormSink {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repeats::{Rank, repeated};
+    use crate::stats::Stats;
 
     fn facts(session: &str, prompts: &[(u32, u64)], calls: u64) -> FormFacts {
         FormFacts {
@@ -276,6 +294,7 @@ mod tests {
             has_directory: false,
             dated: 0,
             thoughts: 0,
+            started_by: None,
             others: BTreeSet::new(),
         }
     }
@@ -311,6 +330,33 @@ mod tests {
         assert!(!contains(&printed), "another agent");
         assert!(used.contain(&printed, |session, agent| session == "a"
             && agent == Some("b")));
+    }
+
+    #[test]
+    fn a_capture_may_name_a_sub_agent_by_the_call_that_started_it() {
+        let own = facts("a", &[(1, 1)], 2);
+        let mut capture = facts("a", &[], 2);
+        capture.schema = "printed".to_owned();
+        capture
+            .others
+            .insert(("a".to_owned(), Some("call".to_owned())));
+        let agent = |started_by: &str| FormFacts {
+            started_by: Some(started_by.to_owned()),
+            identity: Identity {
+                agent_id: Some("b".to_owned()),
+                ..own.identity.clone()
+            },
+            ..FormFacts::default()
+        };
+        let repeats = |agent: FormFacts| {
+            let forms = [&own, &capture, &agent];
+            let all = forms.iter().flat_map(|form| form.names()).collect();
+            let forms = forms.into_iter().enumerate();
+            let rank = |_, form: &_| Rank::of(form, &Stats::default());
+            repeated(forms, rank, &all)
+        };
+        assert_eq!(repeats(agent("call")), BTreeMap::from([(1, 0)]));
+        assert_eq!(repeats(agent("other")), BTreeMap::new());
     }
 
     #[test]

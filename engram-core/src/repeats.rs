@@ -45,8 +45,8 @@ impl Rank {
     }
 }
 
-/// The inputs that repeat another one, each with that one. `all` are the sessions and sub-agents of all inputs, also of those that are alone
-/// with theirs and need not be among `forms`.
+/// The inputs that repeat another one, each with that one. `all` are the sessions and sub-agents of all inputs ([`FormFacts::names`]), also of those
+/// that are alone with theirs and need not be among `forms`.
 ///
 /// It is the rule that a search for sessions applies to their forms, but an input that states what responses cost comes before one that has
 /// more calls.

@@ -9,7 +9,7 @@ mod breakdown;
 mod cost;
 pub(crate) mod tokens;
 
-pub use breakdown::{Breakdown, Split};
+pub use breakdown::{Breakdown, NO_TIME, Split};
 pub use cost::{Basis, Cost, Costs, Spent, TapeCost};
 pub use tokens::{Partial, TokenCounts};
 

@@ -72,10 +72,13 @@ fn identity(row: &Row<'_>) -> rusqlite::Result<Identity> {
     })
 }
 
-/// The sessions and sub-agents of all tapes.
+/// The sessions and sub-agents of all tapes, and the sub-agents by the calls that started them, too.
 fn identities(db: &Connection) -> rusqlite::Result<BTreeSet<Identity>> {
-    let sql = "SELECT DISTINCT h.text, s.text, a.text FROM main.tape JOIN main.name h ON h.id = tape.harness
-        JOIN main.name s ON s.id = tape.session LEFT JOIN main.name a ON a.id = tape.agent WHERE superseded_by IS NULL";
+    let sql = "SELECT h.text, s.text, a.text FROM main.tape JOIN main.name h ON h.id = tape.harness
+        JOIN main.name s ON s.id = tape.session LEFT JOIN main.name a ON a.id = tape.agent WHERE superseded_by IS NULL
+        UNION SELECT h.text, s.text, c.text FROM main.tape JOIN main.name h ON h.id = tape.harness
+        JOIN main.name s ON s.id = tape.session JOIN main.name c ON c.id = tape.parent_call
+        WHERE superseded_by IS NULL AND tape.agent IS NOT NULL";
     let mut find = db.prepare(sql)?;
     find.query_map([], identity)?.collect()
 }

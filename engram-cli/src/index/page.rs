@@ -169,6 +169,9 @@ impl<'b> Page<'b> {
             return String::new();
         }
         let (total, most) = (end.total, self.bounds.max_bytes);
+        if self.bounds.limit == 0 {
+            return format!("0 of {total} shown: the limit is 0\n");
+        }
         if returned == 0 {
             return format!("0 of {total} fit into {most} bytes; `--max-bytes` allows more\n");
         }

@@ -168,8 +168,13 @@ pub fn several<'a>(
                     .as_ref()
                     .is_some_and(|parent| ids.contains(parent)))
     };
-    let (agents, roots): (Vec<Known>, Vec<Known>) =
+    let (agents, mut roots): (Vec<Known>, Vec<Known>) =
         known.drain(..).partition(|known| is_agent(&known.peek));
+    // In the order of the names of tapes: `ID.tape.jsonl` is before `ID-2.tape.jsonl`.
+    roots.sort_by_cached_key(|known| {
+        let name = known.place.path().to_string_lossy().into_owned();
+        name.split(".tape.jsonl").next().map(str::to_owned)
+    });
     if roots.is_empty() {
         let error = AdapterError::new(ErrorCode::UnknownHarness)
             .expected("a session")
@@ -375,11 +380,13 @@ fn chosen(
             advice,
         )));
     }
-    // A session that was converted more than once, while it grew, has several tapes.
-    let Some(root) = fitting
-        .into_iter()
-        .max_by_key(|index| known[*index].place.bytes())
-    else {
+    // A session that was converted more than once, while it grew, has several tapes; a capture of what it printed has no prompt.
+    let Some(root) = fitting.into_iter().max_by_key(|index| {
+        (
+            known[*index].peek.prompt.is_some(),
+            known[*index].place.bytes(),
+        )
+    }) else {
         return Ok(None);
     };
     let Known { place: root, peek } = known.swap_remove(root);
@@ -393,6 +400,8 @@ fn chosen(
 fn listing<'k>(known: impl Iterator<Item = &'k Known>, advice: &str) -> String {
     let mut known: Vec<&Known> = known.collect();
     known.sort_by(|one, other| other.peek.start.cmp(&one.peek.start));
+    let mut ids = HashSet::new();
+    known.retain(|known| known.peek.session_id.is_none() || ids.insert(&known.peek.session_id));
     let line = |known: &&Known| {
         let Peek {
             session_id,

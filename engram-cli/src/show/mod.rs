@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io::{self, IsTerminal, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
@@ -228,7 +228,8 @@ fn site(
             };
             output::write(&path, |mut out| page::write(&view, style, &mut out))
                 .map_err(|error| at(&path, error))?;
-            Ok(Some(page::site::Entry::new(file, &view, prices)))
+            let entry = page::site::Entry::new(file, &view, prices);
+            Ok(Some((family.root.path().to_owned(), entry)))
         });
         match written {
             Ok(entry) => {
@@ -238,11 +239,21 @@ fn site(
             Err(error) => tally.failure(report.failure(&error)),
         }
     }
-    entries.sort_by(|one, other| other.last.cmp(&one.last));
     let (work, redact) = (
         Work::read((target, args), options, prices, &report.muted()),
         !args.keys.no_redact,
     );
+    let is_repeated = |path: &Path| work.as_ref().is_some_and(|work| work.is_repeated(path));
+    let mut entries: Vec<page::site::Entry> = entries
+        .into_iter()
+        .map(|(path, mut entry): (PathBuf, page::site::Entry)| {
+            if is_repeated(&path) {
+                entry.leave_out();
+            }
+            entry
+        })
+        .collect();
+    entries.sort_by(|one, other| other.last.cmp(&one.last));
     let written = output::write(&index, |mut out| {
         page::site::write(&entries, work.as_ref(), redact, &mut out)
     });

@@ -16,7 +16,7 @@ use engram_core::file_path::comparable;
 use engram_core::overview::Overview;
 use engram_core::prices::Prices;
 use engram_core::sink::EventSink;
-use engram_core::stats::{Breakdown, Cost, Counts, Split, Stats, TokenCounts};
+use engram_core::stats::{Breakdown, Cost, Counts, NO_TIME, Split, Stats, TokenCounts};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
@@ -137,7 +137,7 @@ enum Has {
 }
 
 /// The value of what no log states.
-pub const UNKNOWN: &str = "unknown";
+pub const UNKNOWN: &str = NO_TIME;
 
 /// Counts by their values.
 pub type Groups = BTreeMap<Vec<String>, Stats>;
@@ -145,27 +145,27 @@ pub type Groups = BTreeMap<Vec<String>, Stats>;
 /// The counts of one session by value, if its events are divided.
 pub struct Parts {
     parts: Option<Breakdown>,
-    /// The values of a session without any time, for a division by time.
-    without_time: Option<Vec<String>>,
+    /// The division is by time alone: a session of which nothing is counted has a row, too.
+    has_all: bool,
 }
 
 impl Parts {
     pub fn new(division: &Division) -> Parts {
         let splits = division.splits();
-        let has_time = splits.iter().any(|split| matches!(split, Split::Time(_)));
         Parts {
-            without_time: has_time.then(|| vec![UNKNOWN.to_owned(); splits.len()]),
+            has_all: matches!(splits[..], [Split::Time(_)]),
             parts: (!splits.is_empty()).then(|| Breakdown::new(splits)),
         }
     }
 
     /// The counts by value; those of the whole session without one if its events are not divided.
     pub fn into_groups(self, whole: Stats) -> Groups {
-        let groups = self.parts.map(Breakdown::into_groups);
-        match (groups, self.without_time) {
-            (None, _) => BTreeMap::from([(Vec::new(), whole)]),
-            (Some(groups), Some(values)) if groups.is_empty() => BTreeMap::from([(values, whole)]),
-            (Some(groups), _) => groups,
+        match self.parts.map(Breakdown::into_groups) {
+            None => BTreeMap::from([(Vec::new(), whole)]),
+            Some(groups) if groups.is_empty() && self.has_all => {
+                BTreeMap::from([(vec![UNKNOWN.to_owned()], whole)])
+            }
+            Some(groups) => groups,
         }
     }
 }
@@ -223,6 +223,8 @@ pub fn groups(
     // A project has the spelling of its path that was met first.
     let mut spellings: HashMap<String, String> = HashMap::new();
     let mut groups = Groups::new();
+    let mut splits = division.splits().into_iter();
+    let time = splits.position(|split| matches!(split, Split::Time(_)));
     for (overview, parts) in sessions {
         let mut of_session = |by: By| {
             let value = match by {
@@ -247,9 +249,12 @@ pub fn groups(
                 _ => value,
             }
         };
-        let is_whole = parts.len() == 1;
         // Nothing that is counted has a time, but the session has.
-        let begin = overview.start.as_deref().filter(|_| is_whole);
+        let is_undated = |values: &Vec<String>| time.is_some_and(|at| values[at] == UNKNOWN);
+        let begin = overview
+            .start
+            .as_deref()
+            .filter(|_| parts.keys().all(is_undated));
         for (divided, part) in parts {
             let mut divided = divided.into_iter();
             let values = division.by.iter().map(|by| match by {

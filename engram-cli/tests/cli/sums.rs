@@ -267,6 +267,29 @@ fn every_answer_has_the_same_sums() {
     assert!(stderr(&again).contains(&said), "{}", stderr(&again));
 }
 
+#[test]
+fn the_sums_of_pages_have_each_session_once() {
+    let home = Home::new();
+    let (tapes, pages) = (home.path("tapes"), home.path("pages"));
+    let logs = format!("{}/../fixtures/qwen/0.24.4", env!("CARGO_MANIFEST_DIR"));
+    let out = home.run(&["ingest", "--out", &tapes, &logs]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let stats = home.json(&["stats", &tapes, "--json"]).remove(0);
+    let out = home.run(&["show", &tapes, "--html", &pages]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let index = fs::read_to_string(Path::new(&pages).join("index.html")).unwrap();
+    let sums = index.split("data-sums=\"").skip(1);
+    let sums = sums.filter_map(|rest| rest.split('"').next());
+    let (mut prompts, mut calls) = (0.0, 0.0);
+    for page in sums.filter(|page| !page.is_empty()) {
+        let parts: Vec<f64> = page.split(' ').map(|part| part.parse().unwrap()).collect();
+        (prompts, calls) = (prompts + parts[0], calls + parts[1]);
+    }
+    assert_eq!(prompts, number(&stats["prompts"]));
+    assert_eq!(calls, all(&stats["calls"]));
+    assert!(index.contains("counted from another page"));
+}
+
 /// Logs of sessions with captures of what they printed, which say the same again.
 const OF_SEVERAL_FORMS: [&str; 4] = ["claude-code", "codex", "gemini", "qwen"];
 

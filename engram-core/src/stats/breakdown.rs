@@ -12,7 +12,7 @@ use crate::sink::EventSink;
 /// What counts are divided by.
 #[derive(Clone)]
 pub enum Split {
-    /// The time of each event, as this function names it: a day, a week.
+    /// The time of each event, as this function names it: a day, a week. [`NO_TIME`] if the log states none.
     Time(Arc<dyn Fn(&str) -> String + Send + Sync>),
     /// The model. Only responses and their tokens have one.
     Model,
@@ -29,6 +29,9 @@ impl fmt::Debug for Split {
         })
     }
 }
+
+/// The value of events whose log states no time.
+pub const NO_TIME: &str = "unknown";
 
 /// One value for each [`Split`].
 type Values = Vec<String>;
@@ -74,9 +77,10 @@ impl Breakdown {
     /// The values that an event has by itself. `None` if it lacks one.
     fn values(&self, record: &EventRef<'_>, fact: &Fact) -> Option<Values> {
         let value = |split: &Split| match (split, fact) {
-            (Split::Time(name), _) => {
-                (record.t_basis != Some(TimeBasis::Absent)).then(|| name(record.t))
+            (Split::Time(_), _) if record.t_basis == Some(TimeBasis::Absent) => {
+                Some(NO_TIME.to_owned())
             }
+            (Split::Time(name), _) => Some(name(record.t)),
             (Split::Model, Fact::Usage(response)) => Some(
                 response
                     .model
@@ -202,6 +206,22 @@ mod tests {
                 by_tool["Edit"].calls["edit"].len()
             ),
             (1, 1)
+        );
+    }
+
+    #[test]
+    fn what_has_no_time_keeps_its_model() {
+        let usage = |basis: &str| {
+            format!(r#""k":"meta","label":"usage",{basis}"model":"m","tokens":{{"input":3}}}}"#)
+        };
+        let (dated, undated) = (usage(""), usage(r#""t_basis":"absent","#));
+        let found = groups(
+            vec![by_day(), Split::Model],
+            &[("2026-01-02", &dated), ("2026-01-02", &undated)],
+        );
+        assert_eq!(
+            found.keys().collect::<Vec<_>>(),
+            ["2026-01-02 m", "unknown m"]
         );
     }
 

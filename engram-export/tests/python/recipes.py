@@ -34,7 +34,7 @@ def answer(database, statement):
 def recipes():
     """Each recipe with its answer, over the few tapes that docs/recipes.md uses, too."""
     text = document.read_text(encoding="utf8")
-    found = re.findall(r"```sql\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    found = re.findall(r"```sql\n((?:(?!```).)*)```\n\n```text\n(.*?)```", text, re.DOTALL)
     assert len(found) == 5, len(found)
     few, everything = views(directory / "few"), None
     wrong = []

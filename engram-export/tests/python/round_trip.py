@@ -137,15 +137,21 @@ def expected(line):
 
 
 def turns(tape):
-    """The turn of each event."""
-    prompts = []
-    for line in tape:
+    """The turn of each event. A sub-agent on the tape of its session has turns of its own, from its first prompt on."""
+    changes, own = {}, None
+    for number, line in enumerate(tape):
         one = json.loads(line)
+        agent = one["source"].get("agent_id")
+        own = agent if number == 0 else own
+        of_agent = changes.setdefault(None if agent == own else agent, [])
         if one["k"] == "msg.in" and one["by"] != "harness":
-            prompts.append(one["seq"])
+            of_agent.append((one["seq"], one["seq"]))
         if one.get("label") == "rewind":
-            prompts = [seq for seq in prompts if seq <= one["to"]]
-        yield prompts[-1] if prompts else None
+            for of_any in changes.values():
+                before = [turn for seq, turn in of_any if seq <= one["to"]]
+                of_any.append((one["seq"], before[-1] if before else None))
+        known = [of_any[-1][1] for of_any in (of_agent, changes.get(None)) if of_any]
+        yield next((turn for turn in known if turn is not None), None)
 
 
 def by_pyarrow(tables):

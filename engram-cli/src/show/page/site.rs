@@ -89,6 +89,15 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// The session is counted from another page: the sums leave this one out.
+    pub fn leave_out(&mut self) {
+        self.sums.clear();
+        self.signs.clear();
+        self.lines.push("counted from another page".to_owned());
+    }
+}
+
 /// Each word of the conversation, of the calls and of the names of files once, in the order of the session, as far as there is room.
 fn words(view: &SessionView) -> String {
     let (mut known, mut words) = (HashSet::new(), String::new());
@@ -147,7 +156,7 @@ pub fn write(
     choice("harness", entries.iter().map(|entry| &entry.harness), out)?;
     writeln!(
         out,
-        "<output id=\"count\"></output><span id=\"scope\" class=\"fact\" hidden>These are the sums of the pages. The charts are of all sessions: \
+        "<output id=\"count\"></output><span id=\"scope\" class=\"fact\" hidden>These are the sums of the pages, each session once. The charts are of all sessions: \
          <code>engram show --html DIR --project NAME</code> draws those of one project.</span></div>\n<main class=\"sessions\">"
     )?;
     let mut room = ALL_WORDS_BYTES;

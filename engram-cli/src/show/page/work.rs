@@ -1,9 +1,9 @@
 //! What the index of many pages draws: tokens and money by day, project and model, the files that change most, and the hours of work. The
 //! numbers are those of `engram stats` and `engram files`, read by the same code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engram_adapters::sessions::SessionOptions;
 use engram_command::homes::in_short;
@@ -45,6 +45,8 @@ pub struct Work {
     files: Vec<(String, u64)>,
     hours: Week,
     zone: TimeZone,
+    /// Where the sessions are that are counted from another place.
+    repeating: BTreeSet<PathBuf>,
 }
 
 /// What is read of one session.
@@ -123,6 +125,7 @@ impl Work {
         };
         let reading = reading::find(&request, options, report).ok()?;
         let answers = answers::read(&reading, options, filter, None, new, report).ok()?;
+        let repeating = answers.once.repeating();
         let sessions = answers.once.each_once(report);
         let mut all = Stats::default();
         sessions.iter().for_each(|session| all.add(&session.stats));
@@ -138,6 +141,7 @@ impl Work {
             hours: hours(&sessions),
             files: Vec::new(),
             zone: zone.clone(),
+            repeating,
         };
         let (mut days, mut projects, mut models) = (Vec::new(), Vec::new(), Vec::new());
         let mut edits = Vec::new();
@@ -163,6 +167,11 @@ impl Work {
         work.projects = groups(&division(By::Project), projects, &all, filter, prices);
         work.files = files(edits);
         Some(work)
+    }
+
+    /// True if the session of this file is counted from another one.
+    pub fn is_repeated(&self, path: &Path) -> bool {
+        self.repeating.contains(path)
     }
 
     /// `12 sessions, 40 prompts, 120 calls, 1.2M tokens, ~4.20 USD`.
