@@ -262,17 +262,6 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
                 format!("tool.result {id} has status `ok` and exit {exit}"),
             );
         }
-        let call = case.truth.calls.iter().find(|call| call.id == id);
-        if status == "ok"
-            && let Some(exit) = call.and_then(|call| stated_exit(&call.args))
-        {
-            findings.fail(
-                case.place_of(session, event),
-                format!(
-                    "tool.result {id} has status `ok`, and its command ends with `exit {exit}`"
-                ),
-            );
-        }
         // A call has two results if a second process made one up while the first one still ran it.
         let contradicts =
             |returned: &&RealResult| (returned.is_error == Some(true)) == (status == "ok");
@@ -331,13 +320,6 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
             );
         }
     }
-}
-
-/// The exit code other than 0 with which a command says that it ends: `exit 3` is its last one.
-fn stated_exit(args: &Value) -> Option<&str> {
-    let (_, code) = args.get("command")?.as_str()?.rsplit_once("; exit ")?;
-    let is_code = !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit());
-    (is_code && code != "0").then_some(code)
 }
 
 /// True if the tape says that the call was denied, and why.
